@@ -85,7 +85,7 @@ type listedOperation struct {
 	Area    string `json:"area"`
 	Method  string `json:"method"`
 	Path    string `json:"path"`
-	Scope   string `json:"scope"` // empty: any key
+	Scope   string `json:"scope"` // empty if any key may call the operation
 	Summary string `json:"summary"`
 }
 

@@ -93,7 +93,7 @@ func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 }
 
 // isNotServing reports whether err means that no server listens at base, and base is an address of
-// this machine, where serve could listen.
+// this machine, where `serve` could listen.
 func isNotServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -22,9 +22,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the error for a refused connection names the command that starts a server, if serve could
-// listen at that address. Every other network error must say what to do, without the wording of
-// Go's errors.
+// Ensure the error for a refused connection names the command that starts a server, if `serve`
+// could listen at that address. Every other network error must say what to do, without the wording
+// of Go's errors.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()
 	failed := func(err error) error {
@@ -87,7 +87,7 @@ func TestExplainRealErrors(t *testing.T) {
 	}))
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // otherwise it logs each failed handshake
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // otherwise the server logs each failed handshake
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	trusting := secure.Client().Transport.(*http.Transport)

@@ -44,8 +44,8 @@ func (f *changesFlags) register(u *userCommands, cmd *cobra.Command) {
 	}
 }
 
-// SinceTime returns the time of --since: a time, the start of a day in UTC, or a duration before
-// now.
+// SinceTime parses the value of --since, which is a time, a day or a duration. A day means its
+// start in UTC, and a duration means that long before now.
 func SinceTime(text string, now time.Time) (time.Time, error) {
 	if at, ok := timestamp.Parse(text); ok {
 		return at, nil

@@ -56,7 +56,7 @@ type credential struct {
 	Key     string `json:"key"`
 
 	source  string // where the key comes from, for messages
-	profile string // the name of the profile that has the key; empty: it comes from elsewhere
+	profile string // the name of the profile that has the key; empty if the key comes from elsewhere
 }
 
 // connection is a client, with its credential for use in error messages.
@@ -65,7 +65,7 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. A key from login belongs to one service, and
+// credential finds the service and a key for it. A key from `login` belongs to one service, and
 // credential never returns it for a different --base-url.
 //
 // A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or

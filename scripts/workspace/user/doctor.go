@@ -13,7 +13,7 @@ import (
 
 type diagnosis struct {
 	BaseURL string    `json:"baseUrl"`
-	OK      bool      `json:"ok"` // no check failed
+	OK      bool      `json:"ok"` // whether no check failed
 	Checks  []finding `json:"checks"`
 }
 

@@ -26,7 +26,7 @@ type operationCall struct {
 
 	fields     map[string]*fieldFlag // by the name of the field
 	allPages   bool
-	yes        bool     // delete without asking
+	yes        bool     // whether to delete without asking
 	clearNames []string // the flags of the properties to set to null
 	inputFile  string   // the file that contains the body; if empty, the flags set the body
 	body       []byte   // the content of inputFile

@@ -60,8 +60,8 @@ unless WORKSPACE_URL is set.`,
 	return cmd
 }
 
-// loginURL returns the base URL of the service for which login stores a key. The key is sent there, so
-// a profile whose service is unknown needs --base-url.
+// loginURL returns the base URL of the service for which `login` stores a key. The key is sent
+// there, so a profile whose service is unknown needs --base-url.
 func loginURL(flag, name string) (string, error) {
 	if flag != "" {
 		return trimURL(flag), nil
@@ -69,7 +69,7 @@ func loginURL(flag, name string) (string, error) {
 	stored, err := readProfile(name)
 	switch variable := os.Getenv(urlVariable); {
 	case name == defaultProfile && variable != "":
-		return trimURL(variable), nil // as in the other commands
+		return trimURL(variable), nil // the variable takes precedence, as in the other commands
 	case err != nil:
 		return "", terminal.NewUsageError("--base-url: is required, because the service of the profile %s is unknown: %w", name, err)
 	default:

@@ -25,8 +25,8 @@ import (
 type bridgeFlags struct {
 	serviceFlags
 
-	areas string // separated by commas; empty: all
-	agent string // the agent whose own key is used; empty: the user's key is used
+	areas string // separated by commas; empty for all areas
+	agent string // the agent whose own key is used; empty to use the user's key
 }
 
 // areasUsage is the help text of the flag --areas.

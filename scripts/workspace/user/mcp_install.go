@@ -92,9 +92,9 @@ type installResult struct {
 	Client   string     `json:"client"`
 	Changed  bool       `json:"changed"`
 	File     string     `json:"file"`     // the client's settings file
-	Backup   string     `json:"backup"`   // a copy of the settings file from before the change; empty: none
-	Commands [][]string `json:"commands"` // commands of the client's program that made the change; empty: the file was changed directly
-	KeyID    string     `json:"keyId"`    // the id of the agent's own key; empty: none
+	Backup   string     `json:"backup"`   // a copy of the settings file from before the change; empty if there is none
+	Commands [][]string `json:"commands"` // commands of the client's program that made the change; empty if the file was changed directly
+	KeyID    string     `json:"keyId"`    // the id of the agent's own key; empty if there is none
 	Skills   []string   `json:"skills"`   // the files that were written
 }
 

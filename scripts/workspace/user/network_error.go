@@ -22,7 +22,7 @@ import (
 
 // networkProblem says why a request got no response, and what to do about it.
 type networkProblem struct {
-	text   string // follows the base URL: "does not respond: …"
+	text   string // the words after the base URL, such as "does not respond: …"
 	advice string
 }
 

@@ -22,7 +22,7 @@ import (
 // profileVariable is the environment variable that selects a profile.
 const profileVariable = "WORKSPACE_PROFILE"
 
-// defaultProfile is the name of the profile that login writes without --as.
+// defaultProfile is the name of the profile that `login` writes without --as.
 const defaultProfile = "default"
 
 // profileNamePattern matches the name of a profile. The name is part of the profile's file name.
@@ -68,7 +68,7 @@ func settingsFolder() (string, error) {
 	return filepath.Join(dir, "growth-workspace"), nil
 }
 
-// profileFile returns the path of the file in which login stores the key of a profile.
+// profileFile returns the path of the file in which `login` stores the key of a profile.
 func profileFile(name string) (string, error) {
 	dir, err := settingsFolder()
 	switch {
@@ -80,12 +80,12 @@ func profileFile(name string) (string, error) {
 	return filepath.Join(dir, "profiles", name+".json"), nil
 }
 
-// readProfile returns the credential that login stored in a profile. Its key is empty if there is
+// readProfile returns the credential that `login` stored in a profile. Its key is empty if there is
 // none.
 func readProfile(name string) (c credential, err error) {
 	file, err := profileFile(name)
 	if err != nil {
-		return c, nil // without a settings folder, login cannot have stored a key
+		return c, nil // without a settings folder, `login` cannot have stored a key
 	}
 	_, err = secretfile.Read(file, &c)
 	c.profile, c.source = name, "the key of `workspace login`"

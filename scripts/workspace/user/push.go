@@ -214,7 +214,7 @@ Needs the scope feedback:write.`,
 	})
 }
 
-// The types of the records that push points sends.
+// The types of the records that `push points` sends.
 const (
 	pointType      = "metric-point"
 	definitionType = "metric-definition"

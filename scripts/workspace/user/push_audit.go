@@ -158,11 +158,12 @@ func (p *pushFlags) sendAudits(ctx context.Context, c connection, r *convert.Res
 	return nil
 }
 
-// pushOneAudit creates an audit unless the service has it, and compares it with the previous audit.
+// pushOneAudit creates an audit unless the service already has it, and compares it with the
+// previous audit.
 func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAuditInput) (pushedAudit, error) {
 	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: knownScores(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
 	started, _ := in.StartedAt.Get()
-	started = started.Truncate(time.Millisecond) // as the service stores it
+	started = started.Truncate(time.Millisecond) // the service stores times in milliseconds
 	list := client.ListOptimiseAuditsInput{Limit: client.Value(50), SiteID: in.SiteID}
 	for audit, err := range c.client.AllOptimiseAudits(ctx, list) {
 		if err != nil {

@@ -318,7 +318,7 @@ func (f recordField) isRecordList() bool { return f.isSlice && f.element.Kind() 
 // isRecord reports whether the value of the field is another record.
 func (f recordField) isRecord() bool { return !f.isSlice && f.element.Kind() == reflect.Struct }
 
-// isStatus reports whether the values of the field are words for the state of the record.
+// isStatus reports whether the field contains the status of the record.
 func (f recordField) isStatus() bool {
 	return f.isEnum() && !f.isSlice && strings.HasSuffix(strings.ToLower(f.name), "status")
 }

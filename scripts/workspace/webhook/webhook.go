@@ -153,7 +153,7 @@ func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	case response.StatusCode == http.StatusGone:
 		return ErrGone
 	}
-	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16) // also 0 for a date
+	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16) // seconds is also 0 if the header is a date
 	return &StatusError{response.StatusCode, time.Duration(seconds) * time.Second}
 }
 

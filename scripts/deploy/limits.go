@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// unreservedMin is the concurrency that AWS requires to stay unreserved, for functions without
-	// a reservation.
+	// unreservedMin is the concurrency that AWS requires an account to leave unreserved, for
+	// functions without a reservation.
 	unreservedMin = 100
 	// concurrencyQuota is the AWS quota code for concurrent executions.
 	concurrencyQuota = "L-B99A9384"
@@ -71,7 +71,7 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 // reservation returns the concurrency that a value of ReservedConcurrency reserves for each
 // function.
 func reservation(value string) int {
-	n, _ := strconv.Atoi(value) // the value is empty if the stack does not exist, and then reserves nothing
+	n, _ := strconv.Atoi(value) // if the stack does not exist, the value is empty and reserves nothing
 	return max(n, 0)
 }
 

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure that an account with little concurrency gets a note on how to raise it. A reservation that
-// AWS would refuse must be an error before anything is built.
+// Ensure that the output for an account with little concurrency says how to raise it. A reservation
+// that AWS would refuse must be an error before anything is built.
 func TestConcurrency(t *testing.T) {
 	functions := len(infra.New().Functions)
 	for name, test := range map[string]struct {
@@ -49,7 +49,7 @@ func TestConcurrency(t *testing.T) {
 }
 
 // Ensure a new stack keeps the account's existing role for API Gateway's logs, unless a flag
-// chooses otherwise. An upgrade keeps the stack's parameter.
+// overrides it. An upgrade keeps the stack's parameter.
 func TestGatewayRole(t *testing.T) {
 	const role, setting = "arn:aws:iam::111122223333:role/logs", "growth-workspace:GatewayLogsRole="
 	w := newFakeAWS(t)

@@ -28,8 +28,8 @@ type generator struct {
 	names     int
 }
 
-// newGenerator returns a generator for the given seed and name. The generator's today is a random
-// day from the 7th to the 25th of a month, from February to June 2026.
+// newGenerator returns a generator for the given seed and name. The generator's field today is a
+// random day from the 7th to the 25th of a month, from February to June 2026.
 func newGenerator(seed uint64, name string) *generator {
 	var key [32]byte
 	copy(key[:], fmt.Sprintf("%d %s", seed, name))

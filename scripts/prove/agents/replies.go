@@ -58,7 +58,8 @@ func urgentReviewsTask() task {
 	}
 }
 
-// urgency returns the priority of a generated review. It sorts reviews without a priority last.
+// urgency returns the priority of a generated review. For a review without a priority, it returns a
+// value that sorts last.
 func urgency(r record) int {
 	if priority, ok := r["priority"].(int); ok {
 		return priority

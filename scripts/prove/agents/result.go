@@ -103,7 +103,7 @@ func (r result) records() ([]record, error) {
 }
 
 // pointsOf returns the points of a list that has one entry per series and one row per point. The
-// values in a row are in the order of columns.
+// values in a row are in the order of `columns`.
 func pointsOf(series []record, columns []string) (out []record, err error) {
 	for _, s := range series {
 		rows, _ := s["rows"].([]any)

@@ -169,8 +169,8 @@ func (s *session) list(tool string, a arguments, enough func([]record) bool, fie
 }
 
 // part returns the part of a large record that a JSON Pointer refers to. If the tool cannot return
-// parts, part takes it from whole, a result that contains the record. If whole is empty, the agent
-// reads the record first.
+// parts, the part is taken from `whole`, a result that contains the record. If `whole` is empty,
+// the agent reads the record first.
 func (s *session) part(tool string, a arguments, whole result, pointer string) any {
 	if !s.acceptsArgument(tool, "at") {
 		if whole.Content == nil {

@@ -86,9 +86,9 @@ func (b *board) edit(ctx context.Context) error {
 	return b.run.Import(ctx, b.ID, "item", records...)
 }
 
-// checkLiveContent reads the content that visitors see. published reports whether the last publish
-// has taken effect. violations describes any content that is neither the old nor the new one, old
-// content after an acknowledged publish, and items with a wrong version.
+// checkLiveContent reads the content that visitors see, and reports whether the last publish has
+// taken effect. It returns violations for content that is neither the old nor the new one, for old
+// content after an acknowledged publish, and for items with a wrong version.
 func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, violations []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {

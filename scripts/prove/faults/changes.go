@@ -223,7 +223,8 @@ func startFollowers(ctx context.Context, c *client, followers []*feedFollower) (
 	}
 }
 
-// follow reads the feed until it has read the creation of the item whose id arrives in last.
+// follow reads the feed until it has read the creation of the item whose id arrives on the channel
+// `last`.
 func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string) error {
 	api, err := apiclient.New(c.base, c.Key, apiclient.WithHTTPClient(&http.Client{Transport: testbed.Transport(""), Timeout: time.Minute}))
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) erro
 }
 
 // countTitles counts how many times each title occurs among the records of a type, and adds the
-// counts to seen.
+// counts to `seen`.
 func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[string]int) error {
 	for _, client := range c.clients {
 		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)

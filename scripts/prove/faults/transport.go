@@ -78,9 +78,9 @@ const (
 	codeConflict   = "TransactionConflictException"
 )
 
-// rejectCalls does not send the calls for which choose returns true. It returns an error with the
-// code that choose returns. As in DynamoDB, the error for a transaction lists a reason for each of
-// its writes.
+// rejectCalls does not send the calls for which choose returns true. Instead, it returns an error
+// with the code that choose returns. As in DynamoDB, the error for a transaction lists a reason for
+// each of its writes.
 func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
@@ -113,8 +113,8 @@ func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call
 }
 
 // chooseShare selects a random share of the calls, and an error code for each. For half of the
-// selected writes, the code means a transaction conflict. For all other calls, it is one of the two
-// codes for throttling.
+// selected writes, the code means a transaction conflict. For all other selected calls, it is one
+// of the two codes for throttling.
 func chooseShare(c *randomSource, share float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.chance(share) {

@@ -66,8 +66,8 @@ func TestTransports(t *testing.T) {
 
 }
 
-// Ensure withoutConditions neutralises the conditions of calls, and withoutTransactionTokens
-// removes their tokens.
+// Ensure withoutConditions makes the conditions of calls always true, and withoutTransactionTokens
+// removes the tokens of transactions.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`

@@ -55,8 +55,8 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (err error) {
 	return nil
 }
 
-// Loads returns the loads of the simulation. They have between 1 and 64 shards. The loud company
-// writes 0 to 3,000 records a second, and the quiet company writes one.
+// Loads returns the loads of the simulation. In each load, the stream has between 1 and 64 shards.
+// The loud company writes 0 to 3,000 records a second, and the quiet company writes one.
 func Loads() (loads []Load) {
 	for _, l := range []struct{ loud, shards int }{{0, 4}, {100, 4}, {1000, 1}, {1000, 4}, {1000, 16}, {1000, 64}, {3000, 4}} {
 		loads = append(loads, Load{Shards: l.shards, LoudPerS: l.loud, QuietPerS: 1, Length: 5 * time.Minute})

@@ -31,7 +31,7 @@ func (r record) normalise() (plain record) {
 
 // canonical returns a string that is the same for equal records. It leaves out the company's id,
 // which differs after each import. It also leaves out nulls, the fields that the service derives,
-// and the fields in ignored.
+// and the fields in `ignored`.
 func (r record) canonical(kind string, ignored ...string) string {
 	c := maps.Clone(r)
 	ignored = append(ignored, "companyId")

@@ -25,7 +25,8 @@ const referenceSizeMax = 14 << 20
 const recorderSizeMax = 16 << 20
 
 // measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail
-// if a goal is missed. The tests in functions count round trips, read units and allocations.
+// if a goal is missed. The tests in the folder functions count round trips, read units and
+// allocations.
 func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {

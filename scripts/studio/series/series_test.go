@@ -37,7 +37,7 @@ func withBaseValue(base float64) func(*client.Point) {
 }
 
 // Ensure values in several currencies are drawn in the company's base currency if every point has a
-// value in it. If not, each currency is drawn separately.
+// baseValue. If not, each currency is drawn separately.
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

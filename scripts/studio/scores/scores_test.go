@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure an audit is compared with the newest complete audit of its site, and only in the scores
-// that both have.
+// Ensure an audit is compared with the newest complete audit of its site. Only the scores that both
+// audits have are compared.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	audit := func(id, site string, status client.OptimiseAuditStatus, seo float64) client.AuditSummary {

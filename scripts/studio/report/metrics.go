@@ -21,7 +21,7 @@ import (
 type Metric struct {
 	Key    string `json:"key"`
 	Name   string `json:"name"`
-	How    string `json:"how"`    // how the days of a week combine, such as "total"
+	How    string `json:"how"`    // how the values of a week's days are combined, such as "total"
 	Now    string `json:"now"`    // the value of the days that Report.Days names; empty if there is none
 	Before string `json:"before"` // the value of the same weekdays of the week before
 	Change string `json:"change"` // empty if Now and Before cannot be compared
@@ -30,7 +30,7 @@ type Metric struct {
 
 	Value       *float64 `json:"value"`       // Now as a number, in the unit of the metric
 	BeforeValue *float64 `json:"beforeValue"` // Before as a number
-	Weeks       []Bucket `json:"weeks"`       // the values of the weeks up to that of the report, as the service rolls them up
+	Weeks       []Bucket `json:"weeks"`       // the service's weekly values, up to the week of the report
 
 	values []chart.Value // the values of Weeks
 	over   bool          // whether the last of Weeks is over

@@ -31,7 +31,7 @@ type Report struct {
 	TimeZone string    `json:"timeZone"`
 	ZoneNote string    `json:"zoneNote,omitempty"` // why the zone is not the company's
 	Over     bool      `json:"over"`               // the week is over
-	Days     string    `json:"days"`               // the days that metrics compare with the week before, such as "Mon to Wed"
+	Days     string    `json:"days"`               // the days whose values are compared with the week before, such as "Mon to Wed"
 	ReadAt   time.Time `json:"readAt"`
 	ReadText string    `json:"-"`
 
@@ -48,7 +48,7 @@ type Report struct {
 
 // Goal is an active brand goal.
 type Goal struct {
-	ID    string              `json:"-"` // only for links, like the ids of other records
+	ID    string              `json:"-"` // used only for links, like the ids of other records
 	Name  string              `json:"name"`
 	State attention.GoalState `json:"state,omitempty"`
 	Text  string              `json:"text"`
@@ -74,7 +74,7 @@ type Reviews struct {
 	Worst      *Review  `json:"-"` // the latest of the week's reviews with the fewest stars; nil if none has stars
 }
 
-// Review is one review.
+// Review is a review in the report.
 type Review struct {
 	ID, Title, Text, By string
 	Stars               int
@@ -101,7 +101,7 @@ type Posts struct {
 	Next     []Post `json:"next"`
 }
 
-// Post is one post.
+// Post is a post in the report.
 type Post struct {
 	ID       string `json:"-"`
 	When     string `json:"when"`

@@ -47,7 +47,7 @@ func Reviews(text string, source client.FeedbackSource, zone *time.Location) (re
 	if err != nil {
 		return nil, nil, err
 	}
-	at := map[string]int{} // indexes in records by identity, because a later row replaces an earlier one with the same identity
+	at := map[string]int{} // maps a review's identity to its index in records; a later row replaces an earlier one with the same identity
 	for _, r := range rows {
 		if r.problem != "" {
 			problems = append(problems, Problem{r.number, r.problem})

@@ -17,7 +17,7 @@ import (
 
 // Document contains the operations of a service.
 type Document struct {
-	Areas []Area // in the order of the document's tags; none is empty
+	Areas []Area // in the order of the document's tags; every area has operations
 
 	byID map[string]*Operation
 }

@@ -39,8 +39,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Ensure the symbols of the lanes differ in their shapes, for people who cannot tell their colours
-// apart.
+// Ensure the symbols of the lanes differ in shape, for people who cannot tell their colours apart.
 func TestSymbols(t *testing.T) {
 	t.Parallel()
 	shapes := map[string]bool{}

@@ -97,7 +97,7 @@ func TestUnknownScopes(t *testing.T) {
 	}
 }
 
-// Ensure NewReader returns an error if a server that is not the service responds with a 404.
+// Ensure NewReader returns an error if a server other than the service responds with a 404.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	if _, err := NewReader(t.Context(), newAPI(t, nil, "<h1>Not found</h1>")); err == nil {

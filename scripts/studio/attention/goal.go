@@ -18,7 +18,7 @@ type GoalState string
 // The states of a goal. A goal that cannot be judged, such as one without a date, has no state.
 const (
 	GoalPast   GoalState = "past"   // its due day is over but it is still active, so a person has to close it
-	GoalBehind GoalState = "behind" // its value has not reached the straight line from baseline to target
+	GoalBehind GoalState = "behind" // its value is short of the straight line from baseline to target
 	GoalOnPace GoalState = "on_pace"
 )
 

@@ -50,7 +50,7 @@ func (d *boardData) Whole() bool { return d.Cursor == "" && d.More == "" }
 type card struct {
 	ID, Title, Summary, Column, Target, Status string
 	Categories                                 []string
-	Mark                                       string // what publishing does to the item: it "appears", "changes" or "disappears"; empty if nothing
+	Mark                                       string // what publishing does to the item: it "appears", "changes" or "disappears"; empty if publishing does nothing to it
 	Seen                                       string // the version of the item when the page was loaded
 }
 

@@ -81,7 +81,7 @@ func publishing(t *testing.T, body string) (path string, form url.Values) {
 }
 
 // Ensure the roadmap page of a company without boards says how to begin. Its forms create the first
-// board and the first item, and sending a form twice creates nothing twice.
+// board and the first item, and sending a form twice creates only one record.
 func TestRoadmapFromNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -336,7 +336,7 @@ func TestRoadmapRenameColumn(t *testing.T) {
 
 // Ensure each write of a move is conditional. If somebody else changes one of the items before the
 // move is written, nothing is moved, and the page names the item. The undo of a move names the
-// items that it left alone.
+// items that it did not change.
 func TestRoadmapMoveNeighbour(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

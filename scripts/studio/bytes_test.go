@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/workspace/demo/demotest"
 )
 
-// Ensure the pages that list names stay within the size limit of a page even with many records that
-// have the longest names, all of whose characters must be escaped.
+// Ensure the pages that list names stay within the size limit of a page. There are many records
+// with the longest names, and the characters of these names must be escaped.
 func TestBytesOfNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

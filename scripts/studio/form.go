@@ -16,7 +16,7 @@ import (
 // field is a property of a record in a form.
 type field struct {
 	Name, Label, Hint string
-	Kind              string            // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
+	Kind              string            // one of text, long, url, number, date, time, list (a value on each line), flag (true or false), choice or media
 	Choices           []string          // the options, if Kind is choice
 	Labels            map[string]string // the labels of the choices; a choice without a label is formatted by phrase.Words
 	Required          bool

@@ -226,7 +226,7 @@ type notice struct {
 	review string // the id of the review from which an undo has removed the typed reply; may be empty
 	typed  string // the text of that reply
 
-	Outcome string // the result of the undo; empty if the user has not undone the change
+	Outcome string // the result of the undo; empty until the user tries to undo the change
 }
 
 // notices keeps the latest notices. The address of a page contains the id of a notice and not its

@@ -128,7 +128,7 @@ func (r row) Draft() string {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // show a reply even if the status is none, because the list can approve it
+	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // show a reply even if the status is "none", because the list can approve it
 }
 
 // draftShownMax is the maximum number of characters of a reply in the list. It is the limit of

@@ -52,7 +52,7 @@ type scopeArea struct {
 }
 
 type scopeBox struct {
-	Name, Does string // the scope, such as metrics:read, and its last part, such as read
+	Name, Does string // the scope, such as "metrics:read", and its last part, such as "read"
 	Checked    bool
 }
 

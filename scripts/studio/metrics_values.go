@@ -539,7 +539,7 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
 			out := result(&failure{Status: http.StatusPreconditionFailed})
-			out.retry = true // if the later change is undone, the value is back and this undo can succeed
+			out.retry = true // once the later change is undone, the value is back and this undo can succeed
 			return out
 		}
 		if old != nil {

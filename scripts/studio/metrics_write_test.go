@@ -76,7 +76,7 @@ func filled(t *testing.T, body, id string) url.Values {
 }
 
 // Ensure people can define, edit and delete a metric on the page, and undo an edit. An error must
-// be shown at the field that it concerns.
+// be shown next to the field that it concerns.
 func TestDefineMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

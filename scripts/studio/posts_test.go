@@ -64,8 +64,8 @@ func dropped(t *testing.T, body, id, day string) url.Values {
 }
 
 // Ensure the calendar opens at the current month and says if a month is empty. Each day links to a
-// form that can write, preview, schedule and unschedule a post. Sending that form twice creates one
-// post.
+// form with which a user can write, preview, schedule and unschedule a post. Sending that form
+// twice creates one post.
 func TestPostFromADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

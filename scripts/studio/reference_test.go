@@ -180,7 +180,7 @@ func TestReferenceWrite(t *testing.T) {
 	}
 }
 
-// Ensure a change is sent with If-Match, and a delete asks for confirmation once.
+// Ensure a change is sent with an If-Match header, and a delete asks for confirmation once.
 func TestReferenceDelete(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -222,7 +222,7 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 // shows the next review.
 var replyActions = map[string]struct {
 	said   string
-	status client.FeedbackReplyStatus // if empty, the status that waitingStatus returns
+	status client.FeedbackReplyStatus // the new status; if empty, waitingStatus determines it
 	stays  bool
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, true},

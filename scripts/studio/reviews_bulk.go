@@ -18,7 +18,7 @@ type reviewAction struct {
 	ID, Label  string
 	verb, done string
 	already    string                     // the words for a review that needs no change
-	status     client.FeedbackReplyStatus // if empty, the status that waitingStatus returns
+	status     client.FeedbackReplyStatus // the new status; if empty, waitingStatus determines it
 }
 
 // reviewActions lists the actions. The inbox offers those that its tab allows.

@@ -211,8 +211,8 @@ func TestPasteManyReviews(t *testing.T) {
 	has(t, "again", body, "Stored 150 reviews, 100 of which were stored before.")
 }
 
-// Ensure the forms of the first steps keep what was typed, and say at the field what is wrong with
-// it.
+// Ensure the forms of the first steps keep what was typed, and show next to each field what is
+// wrong with it.
 func TestFirstStepsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -204,5 +204,4 @@ func (d *weekData) WaitingCounts() (out []waitingCount) {
 // MetricPath returns the address of a metric's page.
 func (d *weekData) MetricPath(m report.Metric) string { return metricPath(m.Key) }
 
-// reportMarkdown formats a report as Markdown.
 func reportMarkdown(r report.Report) ([]byte, error) { return []byte(r.Markdown()), nil }

@@ -167,7 +167,8 @@ func mustColor(text string) rgb {
 }
 
 // ensureContrast returns the colour, unless text in that colour would be hard to read on the
-// ground. In that case, it returns the nearest mixture with black or white that is easy to read.
+// background colour ground. In that case, it returns the nearest mixture with black or white that
+// is easy to read.
 func ensureContrast(c, ground rgb) rgb {
 	end := rgb{}
 	if luminance(ground) < 0.18 {

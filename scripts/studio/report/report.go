@@ -1,7 +1,7 @@
-// Package report puts a company's week on one page: metrics and brand goals against the week
+// Package report puts a company's week on one page: metrics and brand goals compared with the week
 // before, reviews, the roadmap, posts and audits. It reads only the public API, through
-// shared/client, so a key is enough. Read returns the report, and its methods format it for a
-// terminal, as Markdown and as one HTML file for an e-mail.
+// shared/client, so it needs nothing but a key. Read returns the report, and its methods format it
+// for a terminal, as Markdown and as one HTML file for an e-mail.
 package report
 
 import (

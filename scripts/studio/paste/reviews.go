@@ -31,8 +31,8 @@ type Problem struct {
 
 // Reviews reads reviews from a table with headings (CSV, or copied from a spreadsheet) or from
 // JSON. source is the platform of reviews that do not name one, and zone is the time zone of times
-// that do not name one. Rows with a problem are not in records. It returns an error if the text
-// contains no list of reviews at all.
+// that do not name one. records does not contain the rows with a problem. It returns an error if
+// the text contains no list of reviews at all.
 func Reviews(text string, source client.FeedbackSource, zone *time.Location) (records []client.PushFeedbackRecord, problems []Problem, err error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	var rows []row
@@ -77,7 +77,8 @@ type row struct {
 }
 
 // names maps the names of columns and of JSON properties, without spaces and punctuation, to the
-// properties of a review. They include those of the Play Console and of the App Store's API.
+// properties of a review. The keys include the names that the Play Console and the App Store's API
+// use.
 var names = map[string]string{
 	"externalid": "id", "id": "id", "reviewid": "id", "reviewlink": "link", "externalurl": "link", "url": "link", "link": "link", "permalink": "link",
 	"rating": "rating", "stars": "rating", "starrating": "rating", "score": "rating",

@@ -105,9 +105,9 @@ func (r *Reader) CountCall() {
 // Wait waits for all calls that were started.
 func (r *Reader) Wait() { r.running.Wait() }
 
-// AddGap adds a gap, unless the part already has one. The gap of a failed call replaces a gap of
-// another kind, such as that of a list that is too long. Otherwise the part would count as
-// complete.
+// AddGap adds a gap, unless the part already has one. The gap of a failed call replaces a gap of a
+// different kind, such as one for a list that is too long. Otherwise, the part would count as
+// complete although a call failed.
 func (r *Reader) AddGap(g Gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -445,8 +445,8 @@ func (c *check) needAudits() Need {
 	return n
 }
 
-// AuditProblem describes the scores of an audit that fell since the previous audit, or why the
-// audit failed. It returns "" if neither applies. older contains the audits before a, newest first.
+// AuditProblem says which scores of an audit are lower than in the previous audit, or why the audit
+// failed. It returns "" if neither applies. older contains the audits before a, newest first.
 func AuditProblem(a client.AuditSummary, older []client.AuditSummary) string {
 	if a.Status.Or("") == client.OptimiseAuditStatusFailed {
 		return "failed: " + phrase.Excerpt(a.Error.Or("no reason is stored"), 50)

@@ -215,8 +215,8 @@ func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 	return rows
 }
 
-// statusBefore returns the status that c's record had before c. It finds the status in the last
-// change to that record before c. The status is absent if changes contains no such change.
+// statusBefore returns the status of c's record before the change c. This is the status in the
+// latest earlier change to that record. It is absent if changes contains no such change.
 func statusBefore(changes []client.Change, c client.Change) (status client.Optional[string]) {
 	for _, other := range changes {
 		if other.ID == c.ID {

@@ -404,8 +404,9 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	}
 }
 
-// itemColumn returns the new column of an item: the one that was typed, or otherwise the one that
-// was chosen from the list. Undoing a typed column restores the column that the item had before.
+// itemColumn returns the new column of an item: the one that the user typed or, if there is none,
+// the one that the user chose from the list. Undoing a typed column restores the column that the
+// item had before.
 func (v *pageRequest) itemColumn(c *changes, board string) client.Optional[string] {
 	chosen, typed := c.text("columnId"), c.text("newColumn")
 	if name, ok := typed.Get(); ok {

@@ -153,8 +153,8 @@ func (v *pageRequest) brandExists() bool {
 // because the page writes the string to an attribute of an SVG.
 var colorPattern = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
-// swatches reads named values from any JSON, however its objects and lists are nested. The name of
-// a value consists of the keys on the path to it, and the name property of its object.
+// swatches reads named values from any JSON, no matter how its objects and lists are nested. The
+// name of a value consists of the keys on the path to it, and the name property of its object.
 func swatches(text []byte) (out []swatch) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -291,7 +291,7 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 // because there may be 200 choices.
 const metricNameMax = 40
 
-// metricsByKey returns the keys of the metrics, sorted by name, and a map of keys to names. It
+// metricsByKey returns the keys of the metrics, sorted by name, and a map from keys to names. It
 // returns nil if the metrics could not be read, or if there are too many for one call.
 func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
 	definitions := v.listDefinitions()

@@ -6,8 +6,8 @@ import (
 )
 
 // verbs lists a verb for what each kind of scope allows, in the order in which a sentence uses
-// them. In one area, draft includes read, and write includes both. The scopes publish and send
-// include no others.
+// them. Within an area, the scope draft includes read, and write includes both. The scopes publish
+// and send include no others.
 var verbs = []struct{ scope, word string }{{"read", "reads"}, {"draft", "drafts"}, {"write", "edits"}, {"publish", "publishes"}, {"send", "sends"}}
 
 // areas are the areas of scopes, in the order of the sidebar.

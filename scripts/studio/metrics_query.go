@@ -61,8 +61,8 @@ func (q metricQuery) with(path string, pairs ...string) string {
 }
 
 // menu returns links to the metrics that match the search. The first group has the metrics with a
-// goal, and the last has the new metrics. In between is one group for each area, the part of a key
-// before the first dot.
+// goal, and the last has the new metrics. Between them is one group for each area. The area is the
+// part of a key before the first dot.
 func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 	for _, m := range all {
 		if !containsWords(m.Name+" "+m.Key, q.searchText) {

@@ -85,7 +85,8 @@ type bucketReads struct {
 }
 
 // readBucket reads a bucket. It reads points only if the bucket is a day, because the API does not
-// say whether the value of a week or a month is stored, and thus can be corrected, or is computed.
+// say whether the value of a week or a month is stored or computed. Only a stored value can be
+// corrected.
 func (v *pageRequest) readBucket(b bucket) bucketReads {
 	out := bucketReads{v.listDefinitions(), &result[client.Page[client.Point]]{}}
 	if b.grain == period.Day {

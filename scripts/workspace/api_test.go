@@ -684,8 +684,9 @@ func TestDemoKeyHere(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure commands work with a key that lacks the scope company:read, because the key contains its
-// company's id. For a key in a different format, they request the company from the service.
+// Ensure commands work with a key that lacks the scope company:read. They take the company's id
+// from the key itself. If the key has a different format, they request the company from the
+// service.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := startTestServer(t)
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))

@@ -3,9 +3,9 @@
 //
 // The packages user, operator and serve implement the commands. They use tableconn, which opens the
 // table; jsonl, which imports and exports records; convert, which reads the files of other
-// programs; follow, program and webhook, which hand over changes; bridge and mcpclient, which
-// connect agents; secretfile, which stores keys; and terminal, which prints output. Package demo
-// creates the company that `serve` starts with.
+// programs; follow, program and webhook, which deliver changes; bridge and mcpclient, which connect
+// agents; secretfile, which stores keys; and terminal, which prints output. Package demo creates
+// the company that `serve` starts with.
 package main
 
 import (

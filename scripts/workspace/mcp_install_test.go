@@ -23,7 +23,7 @@ import (
 const fakeClient = "WORKSPACE_TEST_AS_CLIENT"
 
 // runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp
-// install` uses it. It appends its arguments to a file named commands in the home folder.
+// install` uses it. It appends its arguments to a file named "commands" in the home folder.
 func runFakeClient(program string, args []string) error {
 	home := os.Getenv("HOME")
 	log, err := os.OpenFile(filepath.Join(home, "commands"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -364,8 +364,9 @@ func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, 
 	}
 }
 
-// Ensure settings do not change if they are invalid, or if a change would lose something. There
-// must be no copy, no key and no skill, and the error must say where the problem is.
+// Ensure settings do not change if they are invalid, or if a change would lose part of them. In
+// both cases there must be no copy, no key and no skill, and the error must say where the problem
+// is.
 func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)

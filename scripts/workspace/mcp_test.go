@@ -127,9 +127,9 @@ func (b *bridge) lines(t *testing.T, in ...string) (out []string) {
 	return out
 }
 
-// Ensure the bridge forwards messages that it does not understand and does not change ids. It must
-// write nothing for messages that expect no response. It must respond to all other messages even
-// after the client has closed the input.
+// Ensure the bridge forwards messages that it does not understand, and leaves ids unchanged. It
+// must write nothing for messages that expect no response. It must respond to all other messages
+// even after the client has closed the input.
 func testBridgeMessages(t *testing.T, s *server) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)

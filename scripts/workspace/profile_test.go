@@ -14,7 +14,7 @@ import (
 )
 
 // startWithProfiles starts a server with two companies. It stores the key of the demo company as
-// the default login, and a key of the other company as the profile tea. It clears the environment
+// the default login, and a key of the other company as the profile "tea". It clears the environment
 // variables that select a key or a service.
 func startWithProfiles(t *testing.T) (s *server, data, tea string) {
 	t.Helper()

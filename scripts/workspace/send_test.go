@@ -350,9 +350,9 @@ type killer struct {
 	killed       bool
 }
 
-// watch calls the handler. At the kill point, it kills the process before or after the call.
-// If before, the request does not reach the handler; if after, the response does not reach the
-// process.
+// watch calls the handler. At the kill point, it kills the process before or after the call. If the
+// process is killed before the call, the request does not reach the handler. If it is killed after
+// the call, the response does not reach the process.
 func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	k.mu.Lock()
 	k.requestCount++
@@ -572,7 +572,7 @@ func TestDueRunWithoutEngine(t *testing.T) {
 	}
 }
 
-// Ensure --on-unknown retry runs the program again with the same claim once the claim is old
+// Ensure `--on-unknown retry` runs the program again with the same claim once the claim is old
 // enough, and not before. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)

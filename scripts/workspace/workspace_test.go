@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// asCommand is the environment variable that makes the test binary run as the workspace program,
+// asCommand is the environment variable that makes the test binary run as the program `workspace`,
 // for tests that need real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 

@@ -93,8 +93,8 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if --from is not set, but one of the flags in names or a flag
-// of a kind is.
+// RequireFrom returns a usage error if one of the flags in names, or a flag of a kind, is set
+// without --from.
 func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	if f.From != "" {
 		return nil

@@ -100,7 +100,7 @@ type Inputs struct {
 	spools []*os.File // temporary copies of inputs that can be read only once
 }
 
-// OpenInputs opens files. The name - stands for standard input. OpenInputs copies standard input
+// OpenInputs opens files. The name "-" stands for standard input. OpenInputs copies standard input
 // and pipes to private temporary files.
 func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
 	inputs := &Inputs{}

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// Kinds registers the flag of the kind named lighthouse, and returns the kind.
+// Kinds registers the flag of the kind "lighthouse", and returns the kind.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
 	siteID := flags.String("site", "", "the `id` of the site that was audited")
 	return []convert.Kind{{

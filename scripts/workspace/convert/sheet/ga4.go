@@ -16,7 +16,7 @@ import (
 )
 
 // ga4Series describes the columns of Google Analytics by their English names in lower case. Numbers
-// of users have the aggregation none, because the same user may be counted on several days.
+// of users have the aggregation "none", because the same user may be counted on several days.
 var ga4Series = map[string]series{
 	"users": {"count", "none", ""}, "active users": {"count", "none", ""}, "new users": {"count", "sum", ""}, "total users": {"count", "none", ""}, "returning users": {"count", "none", ""},
 	"views": {"count", "sum", ""}, "sessions": {"count", "sum", ""}, "engaged sessions": {"count", "sum", ""}, "event count": {"count", "sum", ""},

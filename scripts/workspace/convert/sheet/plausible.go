@@ -16,7 +16,7 @@ import (
 )
 
 // plausibleSeries describes the columns of the visitors file. The number of visitors has the
-// aggregation none, because the same visitor may be counted on several days.
+// aggregation "none", because the same visitor may be counted on several days.
 var plausibleSeries = map[string]series{
 	"visitors":        {"count", "none", ""},
 	"pageviews":       {"count", "sum", ""},

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
+// Kinds registers the flags of the kinds "csv", "ga4" and "plausible", and returns the kinds.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
 	o := &options{defined: map[string]bool{}, seen: newDaySet()}
 	names := o.register(flags)

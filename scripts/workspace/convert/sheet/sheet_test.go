@@ -245,8 +245,8 @@ func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	}
 }
 
-// Ensure rows become valid records of the types other than metric points, and that converting the
-// rows again gives the same ids.
+// Ensure rows become valid records of types other than metric points. Converting the rows again
+// must give the same ids.
 func TestRecords(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -387,8 +387,8 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// Ensure a saved mapping has the same effect as the flags with which it was saved, and that other
-// flags take precedence over it.
+// Ensure a saved mapping has the same effect as the flags with which it was saved. Other flags must
+// take precedence over it.
 func TestMappingFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mapping.json")
 	flags := append([]string{"--metric", "A=a", "--scale", "A=100", "--decimal", ",", "--skip-rows", "Summe", "--save-mapping", file}, points...)

@@ -202,7 +202,7 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 }
 
 // matchEnum returns the enum value that differs from text only in letter case, spaces, hyphens and
-// underscores, such as app_store for "App Store". If there is none, it returns text unchanged, so
+// underscores, such as "app_store" for "App Store". If there is none, it returns text unchanged, so
 // that checking the record reports it.
 func matchEnum(enum []string, text string) string {
 	plain := func(s string) string {

@@ -68,8 +68,9 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Counter is a transport that counts the requests that it passes on. Refuse may return a response
-// to send instead of the service's. n is the number of the request, counted from 1.
+// Counter is a transport that counts the requests that it passes on. If Refuse returns a response,
+// the Counter returns it instead of passing on the request. n is the number of the request, counted
+// from 1.
 type Counter struct {
 	Next   http.RoundTripper
 	Refuse func(n int64, r *http.Request) *http.Response

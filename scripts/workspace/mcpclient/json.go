@@ -245,8 +245,9 @@ func (f jsonFormat) decode(text []byte) (out map[string]any, err error) {
 	return out, err
 }
 
-// checkOnlyEntryChanged returns an error unless after contains an entry that isEntry accepts, and
-// is otherwise equal to before. object is the name of the member that contains the entries.
+// checkOnlyEntryChanged returns an error unless the map after contains an entry that isEntry
+// accepts, and is otherwise equal to the map before. object is the name of the member that contains
+// the entries.
 func checkOnlyEntryChanged(before, after map[string]any, object string, isEntry func(any) bool) error {
 	list, _ := after[object].(map[string]any)
 	if !isEntry(list[EntryName]) {

@@ -86,8 +86,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pagesHandler is a handler that responds with as many bytes as the query parameter size says. It
-// blocks on a request to /slow with the query parameter wait.
+// pagesHandler is a handler that responds with as many bytes as the query parameter "size" says. It
+// blocks on a request to /slow with the query parameter "wait".
 type pagesHandler struct {
 	callCount        atomic.Int64
 	entered, unblock chan struct{}

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// newServer starts a server for h. It returns the server and its address. change can adjust the
-// server's limits.
+// newServer starts a server for h. It returns the server and its address. The functions in change
+// can adjust the server's limits.
 func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -116,9 +116,9 @@ func (i *installation) setScopes(cmd *cobra.Command) error {
 	return nil
 }
 
-// draftingScopes returns the scopes of the preset drafting-agent for the given areas, or all of the
-// preset's scopes if areas is empty. The preset contains no scope for the area keys. If areas
-// contains keys, the result includes auth.KeysRead.
+// draftingScopes returns the scopes of the preset "drafting-agent" for the given areas, or all of
+// the preset's scopes if areas is empty. The preset contains no scope for the area "keys". If areas
+// contains "keys", the result includes auth.KeysRead.
 func draftingScopes(areas string) (out []string) {
 	wanted := strings.Split(areas, ",")
 	for _, scope := range append(auth.DraftingAgent(), auth.KeysRead) {

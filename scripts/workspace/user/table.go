@@ -76,7 +76,7 @@ type tableColumn struct {
 	width  int      // the width in this table
 }
 
-// tableStyle says where a table is printed.
+// tableStyle describes the output to which a table is printed.
 type tableStyle struct {
 	width int
 	color bool

@@ -192,8 +192,8 @@ func (b *Bridge) noteRevision(body []byte) {
 }
 
 // setHeaders sets the headers that repeat parts of a message. Streamable HTTP requires them since
-// revision 2026-07-28. A message of that revision states its own revision; for any other message,
-// the header contains the session's revision.
+// revision 2026-07-28. A message of that revision states its own revision. The protocol version of
+// any other message is the session's revision.
 func (b *Bridge) setHeaders(header http.Header, messages []message) {
 	b.mu.Lock()
 	version := b.version

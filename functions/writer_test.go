@@ -71,8 +71,8 @@ func writtenItems(t *testing.T, call string) (out []writtenItem) {
 	return out
 }
 
-// Ensure each write by each operation stores the calling key as its writer. The write that admits
-// the key stores no writer.
+// Ensure each write by each operation stores the calling key as its writer. The write that
+// admits the request, an update of the key's record, stores no writer.
 func TestOperationsStoreTheCallingKey(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}

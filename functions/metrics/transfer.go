@@ -188,8 +188,8 @@ func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLin
 	return s.AddPoints(ctx, companyID, points, definitionIDs)
 }
 
-// keepDefinedPoints returns the points of lines and the ids of their definitions by key, and
-// creates definitions for metrics that have none.
+// keepDefinedPoints converts lines to points. It also returns a map from metric key to definition
+// id, and creates a definition for each metric that has none.
 func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))

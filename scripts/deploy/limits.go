@@ -71,7 +71,7 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 // reservation returns the concurrency that a value of ReservedConcurrency reserves for each
 // function.
 func reservation(value string) int {
-	n, _ := strconv.Atoi(value) // if the stack does not exist, the value is empty and reserves nothing
+	n, _ := strconv.Atoi(value) // if the stack does not exist, value is empty and n is 0
 	return max(n, 0)
 }
 

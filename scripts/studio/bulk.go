@@ -174,7 +174,7 @@ func (s *Studio) run(a *bulk) {
 	}
 }
 
-// settled reports whether the action is done with the record, so that it makes no further attempt.
+// settled reports whether the action is finished with the record and will not try it again.
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

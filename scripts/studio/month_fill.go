@@ -22,7 +22,7 @@ type fillData struct {
 	NoPosts    *failure
 	More       bool   // there are more accepted ideas than the page has read
 	Used       int    // the number of accepted ideas that already have a post
-	Waiting    string // how many ideas nobody has accepted yet; empty if there are none or the number is unknown
+	Waiting    string // the number of ideas not yet accepted; empty if it is 0 or unknown
 	Platform   []string
 	MayWrite   bool
 	thisMonth  time.Time

@@ -122,7 +122,7 @@ type operationData struct {
 	Confirm  bool   // whether to ask before the request is sent
 	Request  string // the method and the path with the typed ids, if Confirm is set
 	Hidden   []fact
-	Listers  []*openapi.Operation // the operations that list the records whose ids the body takes
+	Listers  []*openapi.Operation // the operations that list the records that the body can refer to by id
 	Answer   *answer
 }
 

@@ -112,8 +112,8 @@ func reviewStep(id, seen string, action reviewAction) step {
 	}
 }
 
-// setReply starts the call that changes a reply. The call fails if the review's entity tag is no
-// longer tag.
+// setReply starts the call that changes a reply. The call fails if the review's entity tag no
+// longer equals the parameter tag.
 func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
 	return startCall(v, "feedback:write", "The reply", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
 		return v.api.UpdateFeedbackReply(ctx, in, append(options, client.IfMatch(tag))...)

@@ -255,8 +255,8 @@ func TestChangesFollowWebhook(t *testing.T) {
 }
 
 // Ensure the message about an unreachable webhook does not blame the service. The message about a
-// service error must say when the next attempt follows. A command that is told to stop between two
-// attempts must exit without an error, even if it has not yet read its key's record.
+// service error must say when the next attempt will be made. A command that is told to stop between
+// two attempts must exit without an error, even if it has not yet read its key's record.
 func TestChangesFollowOutage(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")

@@ -29,7 +29,8 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // NewEvent builds the REST proxy event that API Gateway would send for r on a custom domain, where
 // the path contains no stage.
 //
-// ids are the ids of the request. The event contains only the gateway's ids.
+// ids holds the ids of the request. NewEvent puts only those that API Gateway assigns into the
+// event.
 //
 // It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
 // an error if the body cannot be read or is over 10 MB.

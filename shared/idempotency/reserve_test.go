@@ -57,9 +57,9 @@ func isInProgress(err error) bool { return fault.PublicError(err).Code == fault.
 
 func isKeyReused(err error) bool { return fault.PublicError(err).Code == fault.BadRequest }
 
-// Ensure that of several requests with the same Idempotency-Key but different arguments, exactly
-// one succeeds, whether they reserve the key or store their response with their change. The others
-// must write nothing.
+// Ensure that when several requests share an Idempotency-Key but have different arguments, exactly
+// one succeeds and the others write nothing. This must hold for requests that reserve the key
+// first, and for requests that store the response in the transaction of their change.
 func TestReservationRace(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -114,8 +114,8 @@ func isQuotaExceeded(err error) bool {
 	return err != nil && fault.PublicError(err).Code == fault.RateLimited
 }
 
-// requireQuotaExceeded returns the state in the error for a used-up quota. It fails the test for
-// any other outcome.
+// requireQuotaExceeded returns the state of the quota in an error that says that the quota is
+// exceeded. It fails the test for any other error, and for nil.
 func requireQuotaExceeded(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
 	var e quotaExceeded

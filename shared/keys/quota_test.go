@@ -234,8 +234,8 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// Ensure both a lower and a higher quota apply at once, even in a process that remembers the old
-// one.
+// Ensure a changed quota, whether lower or higher, takes effect immediately, even in a process that
+// remembers the old one.
 func TestQuotaChangesWhileRemembered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -69,8 +69,8 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 }
 
 // parsePlainText returns the argument that the caller meant. If the field is a number or a boolean,
-// a string is read as in a query. If the field is an enum with the values "true" and "false", a
-// boolean is converted to one of them.
+// a string is parsed like a query parameter. If the field is an enum with the values "true" and
+// "false", a boolean is converted to one of them.
 func (f *Field) parsePlainText(a argument) argument {
 	switch v := a.json.(type) {
 	case string:

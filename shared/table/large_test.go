@@ -63,9 +63,9 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// checkLargePages reads a list to its end, and cuts each page once it has table.PageBytes of
-// records. The parameter most is the maximum number of records that may be read from the table for
-// one page.
+// checkLargePages reads a list to its end, and checks that each page ends once it holds
+// table.PageBytes of records. The parameter most is the maximum number of records that may be read
+// from the table for one page.
 func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string

@@ -107,8 +107,8 @@ func KeepRules[In any](t Type, except ...string) Type {
 // second record with the same Text is rejected, unless both have the same non-empty Owner.
 type UniqueText struct{ Text, Owner string }
 
-// WithUnique adds the rule that the strings that textsOf returns are unique in a file. If several
-// records have the same identity, the last one wins. An import keeps the digests of all these
+// WithUnique requires the strings that textsOf returns to be unique in a file. Of several records
+// with the same identity, only the last one counts. An import keeps the digests of all these
 // strings in memory.
 func WithUnique[T any](t Type, textsOf func(T) []UniqueText) Type {
 	t.uniqueTextsOf = func(record any) []UniqueText { return textsOf(record.(T)) }

@@ -27,7 +27,7 @@ func New(seed uint64) *Timeline {
 // Now returns the time of the current event.
 func (t *Timeline) Now() time.Duration { return t.now }
 
-// After adds an event that calls the function do when d has passed.
+// After schedules a call to the function "do" once d has elapsed.
 func (t *Timeline) After(d time.Duration, do func()) {
 	t.serial++
 	heap.Push(&t.events, event{t.now + d, t.serial, do})

@@ -143,8 +143,8 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 }
 
 // claimCommand returns a command that claims a record. confirmedBy is the value of the flag that
-// names the person who confirmed the record; it is nil if the command has no such flag. With a key,
-// the flag is required.
+// names the person who confirmed the record; it is nil if the command has no such flag. The flag
+// is required if the command calls the API with a key.
 func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.Command {
 	return w.recordCommand(cmd, nil, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
 		by := ""

@@ -32,8 +32,8 @@ type address struct {
 }
 
 // Transport returns a transport for the clients of an engine. socket is [Engine.Socket]. The
-// transport keeps more idle connections than net/http's default of 2 per host, with which parallel
-// requests would open a connection for every call.
+// transport keeps more idle connections than net/http's default of 2 per host. With the default,
+// parallel requests would open a new connection for nearly every call.
 func Transport(socket string) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 64

@@ -29,8 +29,8 @@ type state struct {
 	Version  string `json:"version,omitempty"` // the newest version of Dynoxide that has written the data
 	Shared   bool   `json:"shared"`
 
-	// Format is the format of the records, a number. It is absent if the last program that started
-	// an engine predates formats: such a program does not keep the field.
+	// Format is the number of the records' format. It is absent if the last program that started an
+	// engine predates these numbers, because such a program drops the field.
 	Format json.RawMessage `json:"format,omitempty"`
 }
 

@@ -99,7 +99,7 @@ const callTimeout = 35 * time.Second
 // if the key does not belong to a company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{}
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} // whose connections nothing else closes
 	}
 	o.HTTP.Timeout = callTimeout
 	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -106,7 +106,10 @@ func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 			return c.BaseURL + mcpserver.Path + query, c.Key, err
 		},
 		Explain: func(err error) error { return u.explainBridgeError(err, f) },
-		HTTP:    &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTP: &http.Client{
+			Transport:     http.DefaultTransport.(*http.Transport).Clone(), // whose connections nothing else closes
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
 	return b.Run(ctx)
 }

@@ -88,6 +88,8 @@ func NewEndpoint(address string, secrets []Secret, timeout time.Duration, now fu
 		return nil, errors.New("must begin with https, unless it is on this machine")
 	}
 	return &Endpoint{address, secrets, timeout, &http.Client{
+		// With a transport of its own, nothing else in the process can close its connections.
+		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, now}, nil
 }

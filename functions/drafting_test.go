@@ -29,7 +29,7 @@ type draftRule struct {
 	content        map[string]any
 	from           []string // the statuses in which a drafting key may change the record; nil if the operation creates one
 	otherStatuses  []string // all other statuses
-	lockedStatuses []string // the subset of others in which no key may change the record
+	lockedStatuses []string // the subset of otherStatuses in which no key may change the record
 	importType     string   // the record's type in an import
 	idArgument     string   // the name of the id argument
 	readOperation  string   // the name of the operation that reads the record

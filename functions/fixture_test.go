@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// firstFixture contains the items that storeFixture stored for the first company.
+// firstFixture contains the items that importFirstFixture stored for its company.
 var firstFixture struct {
 	sync.Mutex
 	companyID string
@@ -53,21 +52,16 @@ var firstFixture struct {
 // what the first one stored, because an import makes a hundred calls.
 func storeFixture(t testing.TB, s *apitest.Service) {
 	t.Helper()
-	firstFixture.Lock()
-	defer firstFixture.Unlock()
-	if firstFixture.items == nil {
-		importFixture(t, s)
-		issueSpareKeys(t, s)
-		recordChanges(t, s)
-		firstFixture.companyID, firstFixture.items = s.CompanyID, itemsOfCompany(t, s)
+	firstCompany, items := importFirstFixture(t, s)
+	if firstCompany == s.CompanyID {
 		return
 	}
-	copies := make([]table.Item, 0, len(firstFixture.items))
-	for _, item := range firstFixture.items {
+	copies := make([]table.Item, 0, len(items))
+	for _, item := range items {
 		copied := maps.Clone(item)
 		for name, value := range item {
 			if text, is := value.(*types.AttributeValueMemberS); is {
-				copied[name] = table.String(strings.ReplaceAll(text.Value, firstFixture.companyID, s.CompanyID))
+				copied[name] = table.String(strings.ReplaceAll(text.Value, firstCompany, s.CompanyID))
 			}
 		}
 		copies = append(copies, copied)
@@ -75,6 +69,21 @@ func storeFixture(t testing.TB, s *apitest.Service) {
 	if err := s.Table.BatchPut(t.Context(), copies); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// importFirstFixture imports the fixture for the company if no company has it yet. It returns the
+// id and the items of the company for which it was imported.
+func importFirstFixture(t testing.TB, s *apitest.Service) (companyID string, items []table.Item) {
+	t.Helper()
+	firstFixture.Lock()
+	defer firstFixture.Unlock()
+	if firstFixture.items == nil {
+		importFixture(t, s)
+		issueSpareKeys(t, s)
+		recordChanges(t, s)
+		firstFixture.companyID, firstFixture.items = s.CompanyID, itemsOfCompany(t, s)
+	}
+	return firstFixture.companyID, firstFixture.items
 }
 
 // itemsOfCompany returns the company's items, with those in the operator's partitions.
@@ -175,10 +184,8 @@ func TestMain(m *testing.M) {
 }
 
 // tuneTestRun makes the tests of this package run faster. A test mostly waits for the engine, so
-// more tests run in parallel than there are processors, unless the flag -parallel is set. The tests
-// allocate much and retain little, so the garbage collector runs less often.
+// more tests run in parallel than there are processors, unless the flag -parallel is set.
 func tuneTestRun() error {
-	debug.SetGCPercent(400)
 	return flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }
 

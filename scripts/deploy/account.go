@@ -197,7 +197,7 @@ func (a *account) creationFailures(ctx context.Context, name string) (reasons []
 			Reason string `xml:"ResourceStatusReason"`
 		} `xml:"DescribeStackEventsResult>StackEvents>member"`
 	}
-	err = a.callQueryAPI(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStackEvents"}, "StackName": {name}}, &response)
+	err = a.callQueryAPI(ctx, "cloudformation", cloudFormationVersion, url.Values{"Action": {"DescribeStackEvents"}, "StackName": {name}}, &response)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of the stack %s: %w", name, err)
 	}

@@ -41,10 +41,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-buildvcs=false", "-o", d.app(), "./infra/cdk"); err != nil {
 		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
 	}
-	if err := d.installCDK(ctx); err != nil {
-		return fmt.Errorf("the CDK's command line could not be installed, and nothing was deployed: check the network and npm's registry: %w", err)
-	}
-	return nil
+	return d.installCDK(ctx)
 }
 
 // lockBuilds locks the folder with the builds. Without the lock, another run in the same clone
@@ -74,7 +71,12 @@ func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"
 
 // installCDK installs the CDK's command line program into a temporary folder and then renames the
 // folder, so that an interrupted installation is never used.
-func (d *deployer) installCDK(ctx context.Context) error {
+func (d *deployer) installCDK(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the CDK's command line could not be installed, and nothing was changed: check the network and npm's registry: %w", err)
+		}
+	}()
 	final := d.cdkFolder()
 	if _, err := os.Stat(final); err == nil {
 		return nil

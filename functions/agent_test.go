@@ -33,7 +33,7 @@ func TestAgent(t *testing.T) {
 	s := start(t, nil)
 	server := httptest.NewServer(s.Handler)
 	defer server.Close()
-	session, err := connect(t.Context(), server.URL, s.Key(t))
+	session, err := connect(t.Context(), server.URL, s.IssueKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,27 +89,27 @@ func TestAgent(t *testing.T) {
 func TestExplainsNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	definition := func(id, key, more string) {
+	importDefinition := func(id, key, more string) {
 		importLines(t, s, "metric-definition", json.RawMessage(`{"id":"mdf_`+id+`","key":"`+key+`"`+more+`}`))
 	}
-	point := func(key, grain, day string) {
+	importPoint := func(key, grain, day string) {
 		importLines(t, s, "metric-point", json.RawMessage(`{"metricKey":"`+key+`","grain":"`+grain+`","ts":"`+day+`T00:00:00Z","value":1}`))
 	}
-	definition("a", "custom.leads", `,"aggregation":"none"`)
-	definition("b", "rate", `,"kind":"derived","formula":"a / b"`)
-	definition("c", "fresh", "")
-	definition("d", "visits", "")
+	importDefinition("a", "custom.leads", `,"aggregation":"none"`)
+	importDefinition("b", "rate", `,"kind":"derived","formula":"a / b"`)
+	importDefinition("c", "fresh", "")
+	importDefinition("d", "visits", "")
 	for _, key := range []string{"custom.leads", "visits"} {
-		point(key, "day", "2026-01-30")
-		point(key, "day", "2026-01-31")
-		point(key, "day", "2026-03-02")
+		importPoint(key, "day", "2026-01-30")
+		importPoint(key, "day", "2026-01-31")
+		importPoint(key, "day", "2026-03-02")
 	}
-	point("custom.leads", "month", "2026-01-01")
-	point("rate", "day", "2026-01-30")
-	definition("e", "share", `,"kind":"derived","formula":"a / b"`)
+	importPoint("custom.leads", "month", "2026-01-01")
+	importPoint("rate", "day", "2026-01-30")
+	importDefinition("e", "share", `,"kind":"derived","formula":"a / b"`)
 	server := httptest.NewServer(s.Handler)
 	defer server.Close()
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	session, err := connect(t.Context(), server.URL, key)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestExplainsNoPoints(t *testing.T) {
 func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, channel := range []string{
 		`{"id":"chn_2","platform":"facebook","status":"error","active":true}`, `{"id":"chn_3","platform":"facebook","active":false}`,
 		`{"id":"chn_4","platform":"reddit","status":"connected","credentialsValid":false}`,
@@ -167,7 +167,7 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 		{"instagram", due, "The post is scheduled, but no channel for instagram works when it is due: chn_5 has credentials that expire at 2026-09-01T00:00:00.000Z."},
 		{"instagram", "2026-08-31T23:59:59Z", ""}, {"push", due, ""}, {"x", due, ""},
 	} {
-		lines := func(operation string, arguments map[string]any) []string {
+		callForNotes := func(operation string, arguments map[string]any) []string {
 			t.Helper()
 			s.Clock.Advance(time.Second)
 			r := callTool(t, s, key, operation, arguments)
@@ -186,22 +186,22 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 		if c.want != "" {
 			want = []string{c.want}
 		}
-		created := map[string]any{"platform": c.platform, "body": "Hello", "scheduledFor": c.due, "status": "scheduled"}
-		if got := lines("create_broadcast_post", created); !slices.Equal(got, want) {
+		postArguments := map[string]any{"platform": c.platform, "body": "Hello", "scheduledFor": c.due, "status": "scheduled"}
+		if got := callForNotes("create_broadcast_post", postArguments); !slices.Equal(got, want) {
 			t.Errorf("%s: a scheduled post has the lines %q, want %q", c.platform, got, want)
 		}
-		created["status"] = "draft"
-		if got := lines("create_broadcast_post", created); len(got) > 0 {
+		postArguments["status"] = "draft"
+		if got := callForNotes("create_broadcast_post", postArguments); len(got) > 0 {
 			t.Errorf("%s: a draft has the lines %q", c.platform, got)
 		}
-		post := s.Call(t, key, "create_broadcast_post", created).JSON(t)["id"]
-		if got := lines("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled"}); !slices.Equal(got, want) {
+		post := s.Call(t, key, "create_broadcast_post", postArguments).JSON(t)["id"]
+		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled"}); !slices.Equal(got, want) {
 			t.Errorf("%s: an update that schedules has the lines %q, want %q", c.platform, got, want)
 		}
-		if got := lines("update_broadcast_post", map[string]any{"postId": post, "body": "Hello!"}); len(got) > 0 {
+		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "body": "Hello!"}); len(got) > 0 {
 			t.Errorf("%s: an edit has the lines %q", c.platform, got)
 		}
-		if got := lines("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": c.due}); !slices.Equal(got, want) {
+		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": c.due}); !slices.Equal(got, want) {
 			t.Errorf("%s: a new time has the lines %q, want %q", c.platform, got, want)
 		}
 	}
@@ -213,7 +213,7 @@ func TestNotesChannelsOfImportedPost(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	importLines(t, s, "post", json.RawMessage(`{"id":"pst_old","platform":"tiktok","body":"Hello","status":"scheduled","scheduledFor":"2026-09-01T09:00:00Z"}`))
-	got := callTool(t, s, s.Key(t), "update_broadcast_post", map[string]any{"postId": "pst_old", "status": "scheduled"})
+	got := callTool(t, s, s.IssueKey(t), "update_broadcast_post", map[string]any{"postId": "pst_old", "status": "scheduled"})
 	if got.IsError || got.Content[1].Text != "The post is scheduled, but the company has no channel for tiktok to send it over." {
 		t.Errorf("the result is %s", got.http.Body)
 	}
@@ -223,12 +223,12 @@ func TestNotesChannelsOfImportedPost(t *testing.T) {
 // must contain a note.
 func TestNotesUnreadableChannels(t *testing.T) {
 	t.Parallel()
-	table := &refusingTransport{}
-	s := start(t, table)
-	key := s.Key(t)
+	transport := &refusingTransport{}
+	s := start(t, transport)
+	key := s.IssueKey(t)
 	var got toolResult
 	refused := false
-	table.refuseEachCall(t, func() {
+	transport.refuseEachCall(t, func() {
 		s.Clock.Advance(time.Minute)
 		got = callTool(t, s, key, "update_broadcast_post", map[string]any{"postId": "pst_1", "status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z"})
 	}, func(call string) {
@@ -249,7 +249,7 @@ func TestNotesUnreadableChannels(t *testing.T) {
 func TestExplainsNoLiveItems(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for boardID, c := range map[string]struct{ record, want string }{
 		"brd_a": {`{"id":"brd_a"}`, "The board was never published."},
 		"brd_b": {`{"id":"brd_b","publishedVersion":3}`, "The board was imported without its live items. Visitors see none until it is published."},
@@ -271,7 +271,7 @@ func TestExplainsNoLiveItems(t *testing.T) {
 func TestToolsPath(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, c := range []struct {
 		method, path string
 		status       int

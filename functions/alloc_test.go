@@ -14,9 +14,9 @@ import (
 
 // companyWithHistory returns a service whose company has 210 reviews and a metric with daily points
 // for one year.
-func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
+func companyWithHistory(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
-	s := start(t, over)
+	s := start(t, transport)
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
 	var points, reviews []json.RawMessage
 	for n := range 365 {
@@ -43,7 +43,7 @@ func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}
 	s := companyWithHistory(t, replay)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	replay.StartRecording()
 	company := "/v1/companies/" + s.CompanyID
 	requests := map[string]*http.Request{}

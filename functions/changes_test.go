@@ -26,7 +26,7 @@ type feedService struct {
 
 	reader   *stream.Reader
 	recorder *recorder.Recorder
-	parked   []recorder.Parked
+	parked   []recorder.ParkedRecord
 }
 
 // startWithFeed is like start, but the service's company has a feed.
@@ -51,7 +51,7 @@ func startWithFeed(t *testing.T) *feedService {
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
 	s.Handler = functions.Handler(s.ServingTable, api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler)))
 	s.reader = stream.New(o)
-	s.recorder = recorder.New(s.Table, func(_ context.Context, p recorder.Parked) error {
+	s.recorder = recorder.New(s.Table, func(_ context.Context, p recorder.ParkedRecord) error {
 		s.parked = append(s.parked, p)
 		return nil
 	})
@@ -92,7 +92,7 @@ func (s *feedService) recordChanges(t *testing.T) {
 func TestOperationsDeclareTheirChanges(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.recordChanges(t)
 	after := ""
 	next := func() []change.Change {
@@ -144,7 +144,7 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 func TestToolChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var occurrences []change.Occurrence
 	var want []string
 	for n := range 200 {

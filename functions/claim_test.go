@@ -20,7 +20,7 @@ type workflow struct {
 	claim, report  string
 	id             string                                             // the record's id in the fixture
 	claimArgs      map[string]any                                     // arguments of the claim operation, without the Idempotency-Key
-	sent           string                                             // the outcome to report for a record that was sent
+	sentOutcome    string                                             // the outcome to report for a record that was sent
 	sentStatus     string                                             // the record's status after that report
 	reclaimOutcome string                                             // the outcome after which the record can be claimed again, once reclaim has run
 	reclaim        func(t *testing.T, s *apitest.Service, key string) // nil if nothing else is needed
@@ -28,9 +28,9 @@ type workflow struct {
 
 var workflows = []workflow{
 	{claim: "claim_broadcast_post", report: "report_broadcast_post", id: "pst_3", claimArgs: map[string]any{"postId": "pst_3"},
-		sent: "published", sentStatus: "published", reclaimOutcome: "retry"},
+		sentOutcome: "published", sentStatus: "published", reclaimOutcome: "retry"},
 	{claim: "claim_feedback_reply", report: "report_feedback_reply", id: "fbk_3", claimArgs: map[string]any{"feedbackId": "fbk_3", "confirmedBy": "the support lead"},
-		sent: "posted", sentStatus: "posted", reclaimOutcome: "failed",
+		sentOutcome: "posted", sentStatus: "posted", reclaimOutcome: "failed",
 		reclaim: func(t *testing.T, s *apitest.Service, key string) {
 			if r := s.Call(t, key, "update_feedback_reply", map[string]any{"feedbackId": "fbk_3", "replyStatus": "approved"}); r.Status != http.StatusOK {
 				t.Fatalf("approve the reply again: status %d, want 200: %s", r.Status, r.Body)
@@ -51,8 +51,8 @@ func (w workflow) claimWith(t *testing.T, s *apitest.Service, key, idempotencyKe
 	return s.Call(t, key, w.claim, args)
 }
 
-// reportAs reports the outcome of a claim. claimed is the response to the claim operation.
-func (w workflow) reportAs(t *testing.T, s *apitest.Service, key string, claimed apitest.Response, outcome string) apitest.Response {
+// reportOutcome reports the outcome of a claim. claimed is the response to the claim operation.
+func (w workflow) reportOutcome(t *testing.T, s *apitest.Service, key string, claimed apitest.Response, outcome string) apitest.Response {
 	t.Helper()
 	args := map[string]any{"claimId": claimed.JSON(t)["claimId"], "outcome": outcome}
 	for _, name := range []string{"postId", "feedbackId"} {
@@ -72,27 +72,27 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 		t.Run(w.claim, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			first := w.claimWith(t, s, key, "a")
 			if first.Status != http.StatusOK {
 				t.Fatalf("the claim: status %d, want 200: %s", first.Status, first.Body)
 			}
 			compareReplay(t, "the repeated claim", first, w.claimWith(t, s, key, "a"))
-			refused := func(when, once string) {
+			checkRefused := func(when, idempotencyKey string) {
 				t.Helper()
-				r := w.claimWith(t, s, key, once)
+				r := w.claimWith(t, s, key, idempotencyKey)
 				if r.Status != http.StatusConflict || strings.Contains(r.Body, "clm_") {
 					t.Errorf("%s: the repeated claim has the status %d, want 409 without a claim: %s", when, r.Status, r.Body)
 				}
 			}
 			report := func(claimed apitest.Response, outcome string) {
 				t.Helper()
-				if r := w.reportAs(t, s, key, claimed, outcome); r.Status != http.StatusOK {
+				if r := w.reportOutcome(t, s, key, claimed, outcome); r.Status != http.StatusOK {
 					t.Fatalf("report %s: status %d, want 200: %s", outcome, r.Status, r.Body)
 				}
 			}
 			report(first, w.reclaimOutcome)
-			refused("the record can be claimed again", "a")
+			checkRefused("the record can be claimed again", "a")
 			if w.reclaim != nil {
 				w.reclaim(t, s, key)
 			}
@@ -100,16 +100,16 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 			if second.Status != http.StatusOK || second.JSON(t)["claimId"] == first.JSON(t)["claimId"] {
 				t.Fatalf("the second claim: status %d, want 200 and another claim than %s: %s", second.Status, first.Body, second.Body)
 			}
-			refused("another claim locks the record", "a")
-			if r := w.reportAs(t, s, key, first, w.sent); r.Status != http.StatusConflict {
+			checkRefused("another claim locks the record", "a")
+			if r := w.reportOutcome(t, s, key, first, w.sentOutcome); r.Status != http.StatusConflict {
 				t.Errorf("a report with the first claim: status %d, want 409: %s", r.Status, r.Body)
 			}
 			for range 2 {
-				report(second, w.sent)
+				report(second, w.sentOutcome)
 			}
-			refused("the record was sent", "a")
-			refused("the record was sent", "b")
-			refused("without a claim of its own", "c")
+			checkRefused("the record was sent", "a")
+			checkRefused("the record was sent", "b")
+			checkRefused("without a claim of its own", "c")
 		})
 	}
 }
@@ -120,12 +120,12 @@ func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
 		s := start(t, nil)
-		key := s.Key(t)
+		key := s.IssueKey(t)
 		holder := w.claimWith(t, s, key, "")
 		if r := w.claimWith(t, s, key, "a"); r.Status != http.StatusConflict {
 			t.Errorf("%s of a claimed record: status %d, want 409: %s", w.claim, r.Status, r.Body)
 		}
-		if r := w.reportAs(t, s, key, holder, w.reclaimOutcome); r.Status != http.StatusOK {
+		if r := w.reportOutcome(t, s, key, holder, w.reclaimOutcome); r.Status != http.StatusOK {
 			t.Fatalf("report %s: status %d, want 200: %s", w.reclaimOutcome, r.Status, r.Body)
 		}
 		if w.reclaim != nil {
@@ -144,16 +144,16 @@ func TestConcurrentClaims(t *testing.T) {
 	for _, w := range workflows {
 		for _, keyed := range []bool{false, true} {
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			var statuses [16]int
 			var wait sync.WaitGroup
 			for n := range statuses {
 				wait.Go(func() {
-					once := ""
+					idempotencyKey := ""
 					if keyed {
-						once = fmt.Sprint("program-", n)
+						idempotencyKey = fmt.Sprint("program-", n)
 					}
-					statuses[n] = w.claimWith(t, s, key, once).Status
+					statuses[n] = w.claimWith(t, s, key, idempotencyKey).Status
 				})
 			}
 			wait.Wait()
@@ -177,14 +177,14 @@ func TestSendingThroughCrashes(t *testing.T) {
 		t.Run(w.claim, func(t *testing.T) {
 			t.Parallel()
 			s, n := start(t, nil), 0
-			key := s.Key(t)
-			for _, dies := range []string{w.claim, w.report} {
-				forEachCrash(t, s, func(dying *apitest.Service, where string) {
+			key := s.IssueKey(t)
+			for _, crashingOperation := range []string{w.claim, w.report} {
+				forEachCrash(t, s, func(crashing *apitest.Service, where string) {
 					n++
 					importFixture(t, s, w.id)
 					service := map[string]*apitest.Service{w.claim: s, w.report: s}
-					service[dies] = dying
-					retried := func(do func(s *apitest.Service) apitest.Response, operation string) apitest.Response {
+					service[crashingOperation] = crashing
+					callWithRetry := func(do func(s *apitest.Service) apitest.Response, operation string) apitest.Response {
 						r := do(service[operation])
 						if r.Status >= http.StatusInternalServerError {
 							s.Clock.Advance(time.Minute)
@@ -192,16 +192,16 @@ func TestSendingThroughCrashes(t *testing.T) {
 						}
 						return r
 					}
-					once := fmt.Sprint("once-", n)
-					claimed := retried(func(s *apitest.Service) apitest.Response { return w.claimWith(t, s, key, once) }, w.claim)
+					idempotencyKey := fmt.Sprint("once-", n)
+					claimed := callWithRetry(func(s *apitest.Service) apitest.Response { return w.claimWith(t, s, key, idempotencyKey) }, w.claim)
 					if claimed.Status != http.StatusOK {
 						t.Fatalf("%s: the claim has the status %d, want 200: %s", where, claimed.Status, claimed.Body)
 					}
-					reported := retried(func(s *apitest.Service) apitest.Response { return w.reportAs(t, s, key, claimed, w.sent) }, w.report)
+					reported := callWithRetry(func(s *apitest.Service) apitest.Response { return w.reportOutcome(t, s, key, claimed, w.sentOutcome) }, w.report)
 					if reported.Status != http.StatusOK || !strings.Contains(reported.Body, `"`+w.sentStatus+`"`) {
 						t.Errorf("%s: the report has the status %d, want 200 and the record %s: %s", where, reported.Status, w.sentStatus, reported.Body)
 					}
-					if r := w.claimWith(t, s, key, once); r.Status != http.StatusConflict {
+					if r := w.claimWith(t, s, key, idempotencyKey); r.Status != http.StatusConflict {
 						t.Errorf("%s: a repeated claim of the sent record has the status %d, want 409: %s", where, r.Status, r.Body)
 					}
 				})
@@ -220,8 +220,8 @@ func TestSendingNeedsItsScope(t *testing.T) {
 			continue
 		}
 		sending++
-		if len(op.Scope.WithContaining()) != 1 || !op.NotTool {
-			t.Errorf("%s: %s is contained in %v, want no other scope; a tool: %t, want none", op.ID, op.Scope, op.Scope.WithContaining()[1:], !op.NotTool)
+		if len(op.Scope.AdmittingScopes()) != 1 || !op.NotTool {
+			t.Errorf("%s: %s is contained in %v, want no other scope; a tool: %t, want none", op.ID, op.Scope, op.Scope.AdmittingScopes()[1:], !op.NotTool)
 		}
 		if op.Effect == api.Destructive || op.DraftScope != "" {
 			t.Errorf("%s has the effect %v and the draft scope %q", op.ID, op.Effect, op.DraftScope)

@@ -24,7 +24,7 @@ type quotaSimulator struct {
 
 	mu       sync.Mutex
 	random   *rand.Rand
-	tat      int64
+	tat      int64 // the theoretical arrival time that the bucket has; see auth.Quota.Charge
 	admitted int
 	refused  int
 }
@@ -52,7 +52,7 @@ func (m *quotaSimulator) respond() (status int, body string, header http.Header)
 	c, ok := quota.Charge(m.tat, now)
 	if !ok {
 		m.refused++
-		header.Set("Retry-After", strconv.FormatInt(quota.At(m.tat, now).RetryAfter, 10))
+		header.Set("Retry-After", strconv.FormatInt(quota.StateAt(m.tat, now).RetryAfter, 10))
 		return http.StatusTooManyRequests, fmt.Sprintf(`{"errors":[{"code":%q,"message":"too many %s requests"}]}`, client.CodeRateLimited, m.class), header
 	}
 	m.admitted++

@@ -41,7 +41,7 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 	t.Helper()
 	transport := &inProcessTransport{service: s}
 	options = append([]client.Option{client.WithHTTPClient(&http.Client{Transport: transport})}, options...)
-	c, err := client.New("http://service.example", s.Key(t), options...)
+	c, err := client.New("http://service.example", s.IssueKey(t), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +86,11 @@ func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map
 	return method, in
 }
 
-func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value {
+func inputOf(t *testing.T, inputType reflect.Type, args map[string]any) reflect.Value {
 	t.Helper()
-	in := reflect.New(kind).Elem()
+	in := reflect.New(inputType).Elem()
 	left := len(args)
-	for _, f := range reflect.VisibleFields(kind) {
+	for _, f := range reflect.VisibleFields(inputType) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		for _, tag := range []string{"path", "query"} {
 			if other := f.Tag.Get(tag); other != "" {
@@ -107,11 +107,11 @@ func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value
 			err = json.Unmarshal(text, in.FieldByIndex(f.Index).Addr().Interface())
 		}
 		if err != nil {
-			t.Fatalf("%s.%s is not set: %v", kind, f.Name, err)
+			t.Fatalf("%s.%s is not set: %v", inputType, f.Name, err)
 		}
 	}
 	if left != 0 {
-		t.Fatalf("%s does not have all of the fields %v", kind, args)
+		t.Fatalf("%s does not have all of the fields %v", inputType, args)
 	}
 	return in
 }
@@ -202,14 +202,14 @@ func importCopies(t *testing.T, s *apitest.Service) {
 		if one.Type == "company" || one.Type == "brand-kit" {
 			continue
 		}
-		for _, copied := range []string{"a", "b"} {
+		for _, suffix := range []string{"a", "b"} {
 			for _, name := range []string{"id", "slug", "key", "externalId"} {
 				if value, ok := one.Record[name].(string); ok {
-					one.Record[name] = value + copied
+					one.Record[name] = value + suffix
 				}
 			}
 			if _, ok := one.Record["ts"]; ok {
-				one.Record["ts"] = map[string]string{"a": "2026-08-09T00:00:00Z", "b": "2026-08-08T00:00:00Z"}[copied]
+				one.Record["ts"] = map[string]string{"a": "2026-08-09T00:00:00Z", "b": "2026-08-08T00:00:00Z"}[suffix]
 			}
 			record, err := json.Marshal(one.Record)
 			if err != nil {
@@ -240,11 +240,11 @@ func TestClientPages(t *testing.T) {
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
 			t.Errorf("%s lists %d records, and pages need 3: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID, want.Len())
 		}
-		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), fixtureArguments[op.ID])
+		allMethod, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), fixtureArguments[op.ID])
 		in[1].FieldByName("Limit").Set(reflect.ValueOf(client.Value(1)))
 		var got []any
-		for record, failed := range every.Call(in)[0].Seq2() {
-			if err := errorOf(failed); err != nil {
+		for record, errValue := range allMethod.Call(in)[0].Seq2() {
+			if err := errorOf(errValue); err != nil {
 				t.Fatalf("%s: the next record fails: %v", op.ID, err)
 			}
 			got = append(got, record.Interface())
@@ -287,7 +287,7 @@ func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	transport := &inProcessTransport{service: s}
-	c, err := client.New("http://service.example", s.Key(t, auth.MetricsWrite), client.WithHTTPClient(&http.Client{Transport: transport}))
+	c, err := client.New("http://service.example", s.IssueKey(t, auth.MetricsWrite), client.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,23 +85,23 @@ func TestReadsAreConsistent(t *testing.T) {
 	apitest.SkipIfShort(t)
 	reads := &readRecorder{}
 	s := start(t, reads)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	publishFixtureBoard(t, s, key)
 	for _, op := range functions.Operations(nil) {
 		o, found := operationRow(t, op), map[string]bool{}
 		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // the second create finds its slug already taken
 		if acceptsHeader(op, "Idempotency-Key") {
-			requests = append(requests, requiredArguments(op, map[string]any{"Idempotency-Key": "once"}))
+			requests = append(requests, fixtureArgumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
 		}
 		for _, args := range requests {
 			s.Clock.Advance(time.Minute)
 			reads.take()
 			s.Call(t, key, op.ID, args)
 			for _, r := range reads.take() {
-				switch always := r.action == "GetItem" || r.prefix == "idempotency"; {
-				case always && !r.consistent:
+				switch mustBeConsistent := r.action == "GetItem" || r.prefix == "idempotency"; {
+				case mustBeConsistent && !r.consistent:
 					t.Errorf("%s: %v must be consistent", op.ID, r)
-				case !always && r.consistent:
+				case !mustBeConsistent && r.consistent:
 					found[r.String()] = true
 				case slices.Contains(o.ConsistentReads, r.String()):
 					t.Errorf("%s: %v must be consistent", op.ID, r)
@@ -119,7 +119,7 @@ func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
 	reads := &readRecorder{}
 	s := start(t, reads)
-	publishFixtureBoard(t, s, s.Key(t))
+	publishFixtureBoard(t, s, s.IssueKey(t))
 	for _, kind := range functions.Transfers(s.Table) {
 		reads.take()
 		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return nil }); err != nil {
@@ -130,7 +130,7 @@ func TestExportsAreConsistent(t *testing.T) {
 			// An audit's findings are stored in chunks. They may be read with eventual consistency,
 			// because the audit's record says which chunks there are. If a chunk is missing, the
 			// service reads the audit again.
-			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
+			if isChunkRead := kind.Name == "audit" && r.prefix == ""; !r.consistent && !isChunkRead {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
 		}
@@ -149,7 +149,7 @@ func TestExportOfPointsIsOrdered(t *testing.T) {
 	for day := 31; day > 0; day-- {
 		sent = append(sent, map[string]any{"metricKey": "custom.visits", "ts": fmt.Sprintf("2026-07-%02d", day), "value": day})
 	}
-	if r := s.Call(t, s.Key(t), "push_metric_points", map[string]any{"points": sent}); r.Status != http.StatusOK {
+	if r := s.Call(t, s.IssueKey(t), "push_metric_points", map[string]any{"points": sent}); r.Status != http.StatusOK {
 		t.Fatalf("the push: status %d, want 200: %s", r.Status, r.Body)
 	}
 	kinds := functions.Transfers(s.Table)

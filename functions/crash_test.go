@@ -21,12 +21,12 @@ import (
 
 // newProcess returns a copy of the service s that acts as a second process. Its table calls go
 // through the given transport.
-func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
+func newProcess(t *testing.T, s *apitest.Service, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
-	another := *s
-	another.ServingTable = table.New(apitest.Options(t, s.Clock.Now, over))
-	another.Handler = functions.Handler(another.ServingTable, another.Config(slog.New(slog.DiscardHandler)))
-	return &another
+	process := *s
+	process.ServingTable = table.New(apitest.Options(t, s.Clock.Now, transport))
+	process.Handler = functions.Handler(process.ServingTable, process.Config(slog.New(slog.DiscardHandler)))
+	return &process
 }
 
 // forEachCrash calls the function try with processes of s that crash at progressively later points:
@@ -36,10 +36,10 @@ func forEachCrash(t *testing.T, s *apitest.Service, try func(crashing *apitest.S
 	t.Helper()
 	for calls := range 200 {
 		died := false
-		for _, during := range []bool{false, true} {
+		for _, duringCall := range []bool{false, true} {
 			m := &apitest.CrashingTransport{}
-			m.CrashAfter(calls, during)
-			try(newProcess(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, during))
+			m.CrashAfter(calls, duringCall)
+			try(newProcess(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, duringCall))
 			died = died || m.Crashed()
 		}
 		if !died {
@@ -79,7 +79,7 @@ func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count i
 func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, op := range idempotentOperations() {
+	for _, op := range operationsWithIdempotencyKey() {
 		bodies := []map[string]any{{}}
 		if op.Effect == api.Create {
 			bodies = append(bodies, sampleBody(t, op))
@@ -88,15 +88,15 @@ func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 			t.Run(fmt.Sprint(op.ID, i), func(t *testing.T) {
 				t.Parallel()
 				s, n := start(t, nil), 0
-				key := s.Key(t)
-				forEachCrash(t, s, func(dying *apitest.Service, where string) {
+				key := s.IssueKey(t)
+				forEachCrash(t, s, func(crashing *apitest.Service, where string) {
 					n++
 					args := argumentsForCall(t, s, key, op, n, more)
 					if args["slug"] != nil {
 						args["slug"] = fmt.Sprint("chosen-", n)
 					}
 					args["Idempotency-Key"] = fmt.Sprint("once-", n)
-					retryAfterCrash(t, s, dying, key, op, args, where)
+					retryAfterCrash(t, s, crashing, key, op, args, where)
 				})
 			})
 		}
@@ -111,11 +111,11 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 	before := countRecordsOf(t, s, op)
 	first := crashing.Call(t, key, op.ID, args)
 	left := countRecordsOf(t, s, op) - before
-	creates := op.Effect == api.Create
-	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
+	isCreate := op.Effect == api.Create
+	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || isCreate && (left > 1 || first.Status == http.StatusOK && left != 1) {
 		t.Errorf("%s: the crashed request has the status %d and left %d records, want 200 and one, or 500 and at most one: %s", where, first.Status, left, first.Body)
 	}
-	if !creates { // the crashed process may have left a claim on the Idempotency-Key or the board, which must expire first
+	if !isCreate { // the crashed process may have left a claim on the Idempotency-Key or the board, which must expire first
 		s.Clock.Advance(15 * time.Second)
 	}
 	retry := s.Call(t, key, op.ID, args)
@@ -130,10 +130,10 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 		t.Errorf("%s: the second retry differs from the first (-first +second):\n%s", where, diff)
 	}
 	replayed := retry.Header.Get("Idempotent-Replayed") == "true"
-	if again.Header.Get("Idempotent-Replayed") != "true" || first.Status == http.StatusOK && !replayed || creates && replayed != (left == 1) {
+	if again.Header.Get("Idempotent-Replayed") != "true" || first.Status == http.StatusOK && !replayed || isCreate && replayed != (left == 1) {
 		t.Errorf("%s: with %d records, the retry was replayed: %v", where, left, replayed)
 	}
-	if created := countRecordsOf(t, s, op) - before; creates && created != 1 {
+	if created := countRecordsOf(t, s, op) - before; isCreate && created != 1 {
 		t.Errorf("%s: %d records after the retry", where, created)
 	}
 }
@@ -164,12 +164,12 @@ func TestDeletesThroughCrashes(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			refill := func() {
 				s.Clock.Advance(time.Minute) // so that no rate limit is reached
 				importFixture(t, s, fixtureArguments[op.ID][strings.Trim(path.Base(op.Path), "{}")].(string))
-				for _, more := range dependentRecords[op.ID] {
-					importLines(t, s, more[0], json.RawMessage(more[1]))
+				for _, dependent := range dependentRecords[op.ID] {
+					importLines(t, s, dependent[0], json.RawMessage(dependent[1]))
 				}
 			}
 			refill()
@@ -177,9 +177,9 @@ func TestDeletesThroughCrashes(t *testing.T) {
 				t.Fatalf("status %d, want 200: %s", r.Status, r.Body)
 			}
 			rest := storedKeysOf(t, s, op)
-			forEachCrash(t, s, func(dying *apitest.Service, where string) {
+			forEachCrash(t, s, func(crashing *apitest.Service, where string) {
 				refill()
-				checkDelete(t, s, dying, key, op, where, rest)
+				checkDelete(t, s, crashing, key, op, where, rest)
 			})
 		})
 	}
@@ -211,15 +211,15 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 // Afterwards the stored sort keys must be exactly those listed in rest.
 func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
-	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)
-	if len(whole) <= len(rest) {
-		t.Fatalf("nothing to delete: %q, then %q", whole, rest)
+	args, before := fixtureArguments[op.ID], storedKeysOf(t, s, op)
+	if len(before) <= len(rest) {
+		t.Fatalf("nothing to delete: %q, then %q", before, rest)
 	}
 	first := crashing.Call(t, key, op.ID, args)
 	left, found := storedKeysOf(t, s, op), s.Call(t, key, strings.Replace(op.ID, "delete_", "get_", 1), args)
 	gone := found.Status == http.StatusNotFound
-	if !gone && (found.Status != http.StatusOK || !slices.Equal(left, whole)) {
-		t.Errorf("%s: the record is there (%d), with %q of %q", where, found.Status, left, whole)
+	if !gone && (found.Status != http.StatusOK || !slices.Equal(left, before)) {
+		t.Errorf("%s: the record is there (%d), with %q of %q", where, found.Status, left, before)
 	}
 	if first.Status < http.StatusInternalServerError && (first.Status != http.StatusOK || !gone || !slices.Equal(left, rest)) {
 		t.Errorf("%s: %d %s, and %q is stored", where, first.Status, first.Body, left)
@@ -228,7 +228,7 @@ func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.
 	if again.Status != http.StatusOK && !(again.Status == http.StatusNotFound && slices.Equal(left, rest)) {
 		t.Errorf("%s: the next delete: %d %s, with %q stored", where, again.Status, again.Body, left)
 	}
-	if finally := storedKeysOf(t, s, op); !slices.Equal(finally, rest) {
-		t.Errorf("%s: the next delete leaves %q, want %q", where, finally, rest)
+	if after := storedKeysOf(t, s, op); !slices.Equal(after, rest) {
+		t.Errorf("%s: the next delete leaves %q, want %q", where, after, rest)
 	}
 }

@@ -81,10 +81,10 @@ type twinCompanies struct {
 func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
-	d := &twinCompanies{t: t, op: op, companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t)}
+	d := &twinCompanies{t: t, op: op, companyA: a, companyB: b, keyA: a.IssueKey(t), keyB: b.IssueKey(t)}
 	a.Clock.Advance(time.Millisecond) // so that both companies' keys are listed in the same order
 	b.Clock.Advance(time.Millisecond)
-	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op)...), b.Key(t, otherScopes(op)...)
+	d.limitedKeyA, d.limitedKeyB = a.IssueKey(t, otherScopes(op)...), b.IssueKey(t, otherScopes(op)...)
 	return d
 }
 
@@ -109,7 +109,7 @@ func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 	path := strings.ReplaceAll(d.op.Path, "{companyId}", company)
 	query, body, header := url.Values{}, map[string]any{}, http.Header{}
 	for name, value := range c.args {
-		f := slices.IndexFunc(d.op.Input, func(f schema.Field) bool { return f.Argument() == name })
+		f := slices.IndexFunc(d.op.Input, func(f schema.Field) bool { return f.ArgumentName() == name })
 		place := schema.InQuery
 		if hasBody(d.op) {
 			place = schema.InBody
@@ -130,7 +130,7 @@ func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 	}
 	text := ""
 	if hasBody(d.op) {
-		text = generatedCall{args: body, raw: c.raw}.describe()
+		text = generatedCall{args: body, raw: c.raw}.encode()
 		header.Set("Content-Type", "application/json")
 	}
 	key := d.keyA
@@ -153,7 +153,7 @@ func (d *twinCompanies) callTool(c generatedCall) toolResult {
 	if c.limitedKey {
 		key = d.limitedKeyB
 	}
-	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.describe()))
+	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.encode()))
 }
 
 const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
@@ -165,35 +165,35 @@ func (d *twinCompanies) compare(c generatedCall) {
 	}
 	d.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
 	d.companyB.Clock.Advance(10 * time.Second)
-	over, tool := d.callHTTP(c), d.callTool(c)
-	as := tool.response(d.t)
-	d.statusCounts[over.Status]++
-	report := func(what string, over, as any) {
+	httpResponse, result := d.callHTTP(c), d.callTool(c)
+	toolResponse := result.response(d.t)
+	d.statusCounts[httpResponse.Status]++
+	report := func(what string, fromHTTP, fromTool any) {
 		d.t.Helper()
-		if diff := cmp.Diff(over, as); diff != "" {
-			d.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.describe(), diff)
+		if diff := cmp.Diff(fromHTTP, fromTool); diff != "" {
+			d.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.encode(), diff)
 		}
 	}
-	report("status", over.Status, as.Status)
+	report("status", httpResponse.Status, toolResponse.Status)
 	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "Service-Version"} {
-		report(name, over.Header.Get(name), as.Header.Get(name))
+		report(name, httpResponse.Header.Get(name), toolResponse.Header.Get(name))
 	}
-	if over.Status != http.StatusOK {
-		codeA, messagesA := over.Messages(d.t)
-		codeB, messagesB := as.Messages(d.t)
+	if httpResponse.Status != http.StatusOK {
+		codeA, messagesA := httpResponse.Messages(d.t)
+		codeB, messagesB := toolResponse.Messages(d.t)
 		report("code", codeA, codeB)
-		if strings.HasPrefix(over.Body, `{"errors":[{"code":"not_found"`) {
+		if strings.HasPrefix(httpResponse.Body, `{"errors":[{"code":"not_found"`) {
 			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
 		}
 		report("messages", removeLocations(messagesA), removeLocations(messagesB))
 		return
 	}
-	report("body", d.numberIDs(0, over.Body), d.numberIDs(1, as.Body))
-	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // only presence: the tags differ, because the bodies contain different ids
+	report("body", d.numberIDs(0, httpResponse.Body), d.numberIDs(1, toolResponse.Body))
+	report("entity tag", httpResponse.Header.Get("ETag") != "", result.Meta.ETag != "") // only presence: the tags differ, because the bodies contain different ids
 	if d.op.IsList() {
-		_, more := over.NextCursor(d.t)
-		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
-			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.describe(), more, tool.Meta)
+		_, more := httpResponse.NextCursor(d.t)
+		if result.Meta.HasMore == nil || *result.Meta.HasMore != more || (result.Meta.NextCursor != "") != more {
+			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.encode(), more, result.Meta)
 		}
 	}
 }

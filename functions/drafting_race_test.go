@@ -61,12 +61,13 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // race sends two requests whose table calls happen in the given order, such as "aabb". Each letter
 // lets the racer of that name make its next call, unless the racer has finished. After the last
-// letter, both requests run freely.
-func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), loses string) map[string]apitest.Response {
+// letter, both requests run freely. The racer lostResponseOf, if any, loses the response to its
+// first write.
+func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), lostResponseOf string) map[string]apitest.Response {
 	t.Helper()
 	racers, out := map[string]*racer{}, map[string]apitest.Response{}
 	for name, prepare := range requests {
-		one := &racer{name: name, turns: make(chan struct{}), called: make(chan struct{}), finished: make(chan struct{}), losesResponse: name == loses}
+		one := &racer{name: name, turns: make(chan struct{}), called: make(chan struct{}), finished: make(chan struct{}), losesResponse: name == lostResponseOf}
 		racers[name] = one
 		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), racerKey{}, one), http.MethodPatch, "/", nil)
 		r.Header.Set("Content-Type", "application/json")
@@ -103,38 +104,38 @@ func TestDraftRacesApproval(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const draft, approval = "d", "a"
 	for operation, rule := range draftRules {
-		var text, approved, other, id, path, sortKey string
+		var textProperty, approvedStatus, draftStatus, id, path, sortKey string
 		initial := "draft"
 		switch rule.importType {
 		case "feedback":
-			text, approved, other, id, sortKey, path = "replyBody", "approved", "needs_review", "fbk_d", "feedback#fbk_d", "feedback/fbk_d/reply"
+			textProperty, approvedStatus, draftStatus, id, sortKey, path = "replyBody", "approved", "needs_review", "fbk_d", "feedback#fbk_d", "feedback/fbk_d/reply"
 		case "post":
-			text, approved, other, id, sortKey, path = "body", "scheduled", "draft", "pst_d", "post#pst_d", "broadcast/posts/pst_d"
+			textProperty, approvedStatus, draftStatus, id, sortKey, path = "body", "scheduled", "draft", "pst_d", "post#pst_d", "broadcast/posts/pst_d"
 		case "content-idea":
 			initial = "suggested"
-			text, approved, other, id, sortKey, path = "title", "accepted", "suggested", "ida_d", "idea#ida_d", "broadcast/ideas/ida_d"
+			textProperty, approvedStatus, draftStatus, id, sortKey, path = "title", "accepted", "suggested", "ida_d", "idea#ida_d", "broadcast/ideas/ida_d"
 		default:
 			continue // the operation creates a record
 		}
-		bubble := &apitest.RoundTripCounter{}
-		s := apitest.NewOver(t, functions.Operations, turnTransport{bubble, sortKey})
-		world := draftingService{s, functions.Transfers(s.Table)}
-		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
-		bubble.Count(t, func(t *testing.T) { // the SDK pauses before it repeats a call whose response was lost
+		counter := &apitest.RoundTripCounter{}
+		s := apitest.NewWithTransport(t, functions.Operations, turnTransport{counter, sortKey})
+		service := draftingService{s, functions.Transfers(s.Table)}
+		draftKey, personKey := s.IssueKey(t, auth.DraftingAgentScopes()...), s.IssueKey(t)
+		counter.Count(t, func(t *testing.T) { // the SDK pauses before it repeats a call whose response was lost
 			for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
-				for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval proves that its caller has read the content
+				for _, proof := range []string{"nothing", "If-Match", "text"} { // how the approval proves that its caller has read the content
 					for _, writer := range []string{"person", "agent"} { // who wrote the content that was read
-						for _, loses := range []string{"", draft, approval} {
-							what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
-							rule.storeInState(t, world, initial)
+						for _, lostResponseOf := range []string{"", draft, approval} {
+							what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, proof, writer, lostResponseOf)
+							rule.storeInState(t, service, initial)
 							if writer == "agent" {
-								if r := s.Call(t, drafter, operation, map[string]any{rule.idArgument: id, text: "Read"}); r.Status != 200 {
+								if r := s.Call(t, draftKey, operation, map[string]any{rule.idArgument: id, textProperty: "Read"}); r.Status != 200 {
 									t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 								}
-							} else if r := s.Call(t, person, operation, map[string]any{rule.idArgument: id, text: "Read"}); r.Status != 200 {
+							} else if r := s.Call(t, personKey, operation, map[string]any{rule.idArgument: id, textProperty: "Read"}); r.Status != 200 {
 								t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 							}
-							read := s.Call(t, person, rule.readOperation, map[string]any{rule.idArgument: id})
+							read := s.Call(t, personKey, rule.readOperation, map[string]any{rule.idArgument: id})
 							s.Clock.Advance(1e10) // 10 s, to stay below the quota
 							send := func(key, body string) func(*http.Request) {
 								return func(r *http.Request) {
@@ -144,38 +145,38 @@ func TestDraftRacesApproval(t *testing.T) {
 									r.ContentLength = int64(len(body))
 								}
 							}
-							body := `{"` + rule.status + `":"` + approved + `"}`
-							if shown == "text" {
-								body = `{"` + text + `":"Read","` + rule.status + `":"` + approved + `"}`
+							body := `{"` + rule.statusProperty + `":"` + approvedStatus + `"}`
+							if proof == "text" {
+								body = `{"` + textProperty + `":"Read","` + rule.statusProperty + `":"` + approvedStatus + `"}`
 							}
 							got := race(t, s, order, map[string]func(*http.Request){
-								draft: send(drafter, `{"`+text+`":"Replaced","`+rule.status+`":"`+other+`"}`),
+								draft: send(draftKey, `{"`+textProperty+`":"Replaced","`+rule.statusProperty+`":"`+draftStatus+`"}`),
 								approval: func(r *http.Request) {
-									send(person, body)(r)
-									if shown == "If-Match" {
+									send(personKey, body)(r)
+									if proof == "If-Match" {
 										r.Header.Set("If-Match", read.Header.Get("ETag"))
 									}
 								},
-							}, loses)
+							}, lostResponseOf)
 
 							approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
-							wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
+							wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", draftStatus
 							switch {
-							case rule.importType != "content-idea" && writer == "agent" && shown == "nothing": // the approval is refused, whatever the order
+							case rule.importType != "content-idea" && writer == "agent" && proof == "nothing": // the approval is refused, whatever the order
 							case approvalFirst:
-								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
-							case shown == "If-Match":
+								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approvedStatus
+							case proof == "If-Match":
 								wantApproval = 412
 							case rule.importType == "content-idea": // accepting an idea publishes nothing, so nobody needs to have read it
-								wantApproval, wantStatus = 200, approved
-								if shown == "text" {
+								wantApproval, wantStatus = 200, approvedStatus
+								if proof == "text" {
 									wantText = "Read"
 								}
 							}
-							after := s.Call(t, person, rule.readOperation, map[string]any{rule.idArgument: id}).JSON(t)
-							if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {
+							after := s.Call(t, personKey, rule.readOperation, map[string]any{rule.idArgument: id}).JSON(t)
+							if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[textProperty] != wantText || after[rule.statusProperty] != wantStatus {
 								t.Errorf("%s: the draft is %d, the approval %d, stored %v %v; want %d, %d, %s %s: %s %s", what, got[draft].Status, got[approval].Status,
-									after[text], after[rule.status], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)
+									after[textProperty], after[rule.statusProperty], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)
 							}
 						}
 					}

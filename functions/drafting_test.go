@@ -23,39 +23,39 @@ import (
 
 // draftRule says what a key that may only draft can do with an operation.
 type draftRule struct {
-	writeScope     string   // the scope that allows a key to decide
-	status         string   // the name of the status property
-	settable       []string // the statuses that a drafting key may set
-	content        map[string]any
-	from           []string // the statuses in which a drafting key may change the record; nil if the operation creates one
-	otherStatuses  []string // all other statuses
-	lockedStatuses []string // the subset of otherStatuses in which no key may change the record
-	importType     string   // the record's type in an import
-	idArgument     string   // the name of the id argument
-	readOperation  string   // the name of the operation that reads the record
+	writeScope         string   // the scope that allows a key to decide
+	statusProperty     string   // the name of the status property
+	settable           []string // the statuses that a drafting key may set
+	content            map[string]any
+	changeableStatuses []string // the statuses in which a drafting key may change the record; nil if the operation creates one
+	otherStatuses      []string // all other statuses
+	lockedStatuses     []string // the subset of otherStatuses in which no key may change the record
+	importType         string   // the record's type in an import
+	idArgument         string   // the name of the id argument
+	readOperation      string   // the name of the operation that reads the record
 }
 
 // draftRules lists the operations open to keys that may only draft, with the rules for each. The
 // rules are written by hand. The status "" stands for null.
 var draftRules = map[string]draftRule{
 	"update_feedback_reply": {
-		writeScope: "feedback:write", status: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
-		from: []string{"", "none", "draft", "needs_review", "failed"}, otherStatuses: []string{"approved", "skipped", "posting", "posted"}, lockedStatuses: []string{"posting", "posted"},
+		writeScope: "feedback:write", statusProperty: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
+		changeableStatuses: []string{"", "none", "draft", "needs_review", "failed"}, otherStatuses: []string{"approved", "skipped", "posting", "posted"}, lockedStatuses: []string{"posting", "posted"},
 		importType: "feedback", idArgument: "feedbackId", readOperation: "get_feedback",
 	},
 	"create_broadcast_post": {
-		writeScope: "broadcast:write", status: "status", settable: []string{"draft"},
+		writeScope: "broadcast:write", statusProperty: "status", settable: []string{"draft"},
 		content: map[string]any{"platform": "x", "body": "New", "scheduledFor": "2026-09-01T09:00:00.000Z"},
 	},
 	"update_broadcast_post": {
-		writeScope: "broadcast:write", status: "status", settable: []string{"draft"}, content: map[string]any{"body": "New"},
-		from: []string{"draft"}, otherStatuses: []string{"", "scheduled", "failed", "publishing", "published"}, lockedStatuses: []string{"publishing", "published"},
+		writeScope: "broadcast:write", statusProperty: "status", settable: []string{"draft"}, content: map[string]any{"body": "New"},
+		changeableStatuses: []string{"draft"}, otherStatuses: []string{"", "scheduled", "failed", "publishing", "published"}, lockedStatuses: []string{"publishing", "published"},
 		importType: "post", idArgument: "postId", readOperation: "get_broadcast_post",
 	},
-	"create_broadcast_idea": {writeScope: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"}},
+	"create_broadcast_idea": {writeScope: "broadcast:write", statusProperty: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"}},
 	"update_broadcast_idea": {
-		writeScope: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"},
-		from: []string{"suggested"}, otherStatuses: []string{"", "accepted", "rejected"}, importType: "content-idea", idArgument: "ideaId", readOperation: "get_broadcast_idea",
+		writeScope: "broadcast:write", statusProperty: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"},
+		changeableStatuses: []string{"suggested"}, otherStatuses: []string{"", "accepted", "rejected"}, importType: "content-idea", idArgument: "ideaId", readOperation: "get_broadcast_idea",
 	},
 }
 
@@ -87,7 +87,7 @@ func (d draftRule) store(t *testing.T, s draftingService, states map[string]stri
 	for id, state := range states {
 		record := map[string]any{"id": id, "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}
 		if state != "" {
-			record[d.status] = state
+			record[d.statusProperty] = state
 		}
 		switch d.importType {
 		case "feedback":
@@ -169,41 +169,41 @@ func TestDraftsInEveryState(t *testing.T) {
 			t.Parallel()
 			s := startDrafting(t, nil)
 			area, _, _ := strings.Cut(rule.writeScope, ":")
-			keys := map[string]string{"all": s.Key(t)}
+			keys := map[string]string{"all": s.IssueKey(t)}
 			for _, scope := range []string{"read", "draft", "write"} {
-				keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
+				keys[scope] = s.IssueKey(t, auth.Scope(area+":"+scope))
 			}
 			bodies := []map[string]any{rule.content}
-			for _, word := range allowedValues(t, operation, rule.status) {
-				with := maps.Clone(rule.content)
-				with[rule.status] = word
-				bodies = append(bodies, with)
-				if rule.from != nil {
-					bodies = append(bodies, map[string]any{rule.status: word})
+			for _, status := range allowedValues(t, operation, rule.statusProperty) {
+				withStatus := maps.Clone(rule.content)
+				withStatus[rule.statusProperty] = status
+				bodies = append(bodies, withStatus)
+				if rule.changeableStatuses != nil {
+					bodies = append(bodies, map[string]any{rule.statusProperty: status})
 				}
 			}
-			states := append(slices.Clone(rule.from), rule.otherStatuses...)
-			if rule.from == nil {
+			states := append(slices.Clone(rule.changeableStatuses), rule.otherStatuses...)
+			if rule.changeableStatuses == nil {
 				states = []string{"(create)"}
 			} else {
 				bodies = append(bodies, map[string]any{})
 			}
 			var cases []draftCase
-			stored := map[string]string{}
+			stateByID := map[string]string{}
 			for _, state := range states {
 				for _, body := range bodies {
-					for kind, key := range keys {
+					for scope, key := range keys {
 						id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.importType], len(cases))
-						stored[id] = state
-						cases = append(cases, draftCase{id, state, body, kind, key})
+						stateByID[id] = state
+						cases = append(cases, draftCase{id, state, body, scope, key})
 					}
 				}
 			}
-			if rule.from != nil {
-				rule.store(t, s, stored)
+			if rule.changeableStatuses != nil {
+				rule.store(t, s, stateByID)
 			}
 			for _, c := range cases {
-				rule.checkOne(t, s, operation, c, keys["all"])
+				rule.checkCase(t, s, operation, c, keys["all"])
 			}
 		})
 	}
@@ -212,30 +212,30 @@ func TestDraftsInEveryState(t *testing.T) {
 // draftCase is a request that changes a record. state is the status of that record before the
 // request.
 type draftCase struct {
-	id, state string
-	body      map[string]any
-	kind, key string // kind is read, draft, write or all; key is a key with these scopes
+	id, state  string
+	body       map[string]any
+	scope, key string // scope is read, draft, write or all; key is a key with that scope, or with all scopes
 }
 
-// checkOne sends a request and compares the response, the quota and the stored record with the
+// checkCase sends a request and compares the response, the quota and the stored record with the
 // rule. It reads the stored record with the key `full`.
-func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c draftCase, full string) {
+func (d draftRule) checkCase(t *testing.T, s draftingService, operation string, c draftCase, full string) {
 	t.Helper()
-	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
+	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.scope)
 	args := maps.Clone(c.body)
-	if d.from != nil {
+	if d.changeableStatuses != nil {
 		args[d.idArgument] = c.id
 	}
 	s.Clock.Advance(time.Minute) // refills the quota
 	r := s.Call(t, c.key, operation, args)
 
-	word, _ := c.body[d.status].(string)
+	status, _ := c.body[d.statusProperty].(string)
 	want, remaining := 200, "119"
 	switch {
-	case c.kind == "read":
+	case c.scope == "read":
 		want, remaining = 401, "120"
 	case len(c.body) == 0:
-	case c.kind == "draft" && (word != "" && !slices.Contains(d.settable, word) || slices.Contains(d.otherStatuses, c.state)):
+	case c.scope == "draft" && (status != "" && !slices.Contains(d.settable, status) || slices.Contains(d.otherStatuses, c.state)):
 		want = 401
 	case slices.Contains(d.lockedStatuses, c.state):
 		want = 409
@@ -250,7 +250,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 			t.Errorf("%s: %s, want unauthorised, that the key lacks %s, and a challenge", what, r.Body, d.writeScope)
 		}
 	}
-	if d.from == nil {
+	if d.changeableStatuses == nil {
 		return
 	}
 	after := s.Call(t, full, d.readOperation, map[string]any{d.idArgument: c.id}).JSON(t)
@@ -258,13 +258,13 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 	for name := range d.content {
 		expected[name] = "Old"
 	}
-	if expected[d.status] = c.state; c.state == "" {
-		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // draftRule.store removed the status, which changed updatedAt
+	if expected[d.statusProperty] = c.state; c.state == "" {
+		expected[d.statusProperty], expected["updatedAt"] = nil, after["updatedAt"] // draftRule.store removed the status, which changed updatedAt
 	}
 	if want == 200 && len(c.body) > 0 {
 		expected["updatedAt"] = after["updatedAt"]
-		if c.state == "approved" && c.body[d.status] == nil {
-			expected[d.status] = "draft" // the approval was only for the old content
+		if c.state == "approved" && c.body[d.statusProperty] == nil {
+			expected[d.statusProperty] = "draft" // the approval was only for the old content
 		}
 		maps.Copy(expected, c.body)
 	}
@@ -282,7 +282,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 func TestOrderOfDraftChecks(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
-	key := s.Key(t, auth.DraftingAgent()...)
+	key := s.IssueKey(t, auth.DraftingAgentScopes()...)
 	posted := draftRules["update_feedback_reply"].storeInState(t, s, "posted")
 	for _, c := range []struct {
 		operation string
@@ -316,19 +316,19 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
 	s := start(t, calls)
-	key, refused := s.Key(t, auth.DraftingAgent()...), 0
+	key, refused := s.IssueKey(t, auth.DraftingAgentScopes()...), 0
 	for _, op := range functions.Operations(nil) {
 		var bodies []map[string]any
-		rule, drafts := draftRules[op.ID]
+		rule, canDraft := draftRules[op.ID]
 		switch {
 		case op.Effect == api.Read:
 			continue
-		case !drafts:
+		case !canDraft:
 			bodies = append(bodies, fixtureArguments[op.ID])
 		default:
-			for _, word := range allowedValues(t, op.ID, rule.status) {
-				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.settable, word) {
-					args[rule.status], args["scheduledFor"] = word, "2026-09-01T09:00:00Z"
+			for _, status := range allowedValues(t, op.ID, rule.statusProperty) {
+				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.settable, status) {
+					args[rule.statusProperty], args["scheduledFor"] = status, "2026-09-01T09:00:00Z"
 					if rule.importType != "post" && op.ID != "create_broadcast_post" {
 						delete(args, "scheduledFor")
 					}
@@ -379,12 +379,12 @@ func TestStatusesOfDraftingTools(t *testing.T) {
 		}
 		return out
 	}
-	full, drafting := list(s.Key(t)), list(s.Key(t, auth.DraftingAgent()...))
+	full, drafting := list(s.IssueKey(t)), list(s.IssueKey(t, auth.DraftingAgentScopes()...))
 	for name, text := range drafting {
 		want := full[name]
-		if rule, is := draftRules[name]; is {
+		if rule, ok := draftRules[name]; ok {
 			enum := func(values []string) string { return `"enum":` + string(marshal(t, values)) }
-			if want = strings.Replace(want, enum(allowedValues(t, name, rule.status)), enum(rule.settable), 1); want == full[name] {
+			if want = strings.Replace(want, enum(allowedValues(t, name, rule.statusProperty)), enum(rule.settable), 1); want == full[name] {
 				t.Errorf("%s: a full key does not see all words: %s", name, want)
 			}
 		}
@@ -415,7 +415,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 	t.Parallel()
 	type args = map[string]any
 	approve, schedule := args{"replyStatus": "approved"}, args{"status": "scheduled"}
-	with := func(more args, base args) args {
+	merge := func(more args, base args) args {
 		out := maps.Clone(base)
 		maps.Copy(out, more)
 		return out
@@ -428,49 +428,49 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 			"read again after it went back to draft": {
 				{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "current", 200}, {"write", args{"replyStatus": "draft"}, "", 200}, {"write", approve, "", 409},
 			},
-			"the same text":              {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "A"}, approve), "", 200}},
-			"another text":               {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "B"}, approve), "", 409}, {"write", with(args{"replyBody": nil}, approve), "", 409}},
-			"another text, having read":  {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "B"}, approve), "current", 200}},
+			"the same text":              {{"draft", args{"replyBody": "A"}, "", 200}, {"write", merge(args{"replyBody": "A"}, approve), "", 200}},
+			"another text":               {{"draft", args{"replyBody": "A"}, "", 200}, {"write", merge(args{"replyBody": "B"}, approve), "", 409}, {"write", merge(args{"replyBody": nil}, approve), "", 409}},
+			"another text, having read":  {{"draft", args{"replyBody": "A"}, "", 200}, {"write", merge(args{"replyBody": "B"}, approve), "current", 200}},
 			"its own text":               {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyBody": "B"}, "", 200}, {"write", approve, "", 200}},
 			"its own, in the same words": {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 200}},
 			"handed over":                {{"draft", args{"replyBody": "A", "replyStatus": "needs_review"}, "", 200}, {"write", args{"replyStatus": "none"}, "", 200}, {"write", approve, "", 409}},
 			"no text of the draft":       {{"write", args{"replyBody": "A"}, "", 200}, {"draft", args{"replyStatus": "needs_review"}, "", 200}, {"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 200}},
-			"a text taken away":          {{"write", args{"replyBody": "A"}, "", 200}, {"draft", args{"replyBody": nil}, "", 200}, {"write", approve, "", 409}, {"write", with(args{"replyBody": nil}, approve), "", 200}},
+			"a text taken away":          {{"write", args{"replyBody": "A"}, "", 200}, {"draft", args{"replyBody": nil}, "", 200}, {"write", approve, "", 409}, {"write", merge(args{"replyBody": nil}, approve), "", 200}},
 			"skipped is no approval":     {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyStatus": "skipped"}, "", 200}, {"write", approve, "", 409}},
 			"approved stays approved":    {{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "current", 200}, {"write", approve, "", 200}, {"draft", args{"replyBody": "B"}, "", 401}},
 		},
 		"update_broadcast_post": {
 			"unread":        {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "", 409}, {"write", schedule, "*", 409}, {"write", schedule, `"x"`, 412}},
 			"read":          {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"scheduledFor": "2026-09-02T09:00:00Z"}, "", 200}},
-			"the same text": {{"draft", args{"body": "A"}, "", 200}, {"write", with(args{"body": "A"}, schedule), "", 200}},
-			"another text":  {{"draft", args{"body": "A"}, "", 200}, {"write", with(args{"body": "B"}, schedule), "", 409}},
+			"the same text": {{"draft", args{"body": "A"}, "", 200}, {"write", merge(args{"body": "A"}, schedule), "", 200}},
+			"another text":  {{"draft", args{"body": "A"}, "", 200}, {"write", merge(args{"body": "B"}, schedule), "", 409}},
 			"its own text":  {{"draft", args{"body": "A"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", schedule, "", 200}},
 			"part of it": {
-				{"draft", args{"body": "A", "title": "T", "deepLink": "https://example.com"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", with(args{"title": "T"}, schedule), "", 409},
-				{"write", with(args{"title": "T", "deepLink": "https://example.com"}, schedule), "", 200},
+				{"draft", args{"body": "A", "title": "T", "deepLink": "https://example.com"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", merge(args{"title": "T"}, schedule), "", 409},
+				{"write", merge(args{"title": "T", "deepLink": "https://example.com"}, schedule), "", 200},
 			},
 			"unscheduled":  {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"status": "draft"}, "", 200}, {"write", schedule, "", 409}},
 			"a time":       {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", schedule, "", 409}, {"write", schedule, "current", 200}},
-			"another time": {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", with(args{"scheduledFor": "2026-09-03T09:00:00Z"}, schedule), "", 200}},
+			"another time": {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", merge(args{"scheduledFor": "2026-09-03T09:00:00Z"}, schedule), "", 200}},
 			"title":        {{"draft", args{"title": "T"}, "", 200}, {"write", schedule, "", 409}}, "hashtags": {{"draft", args{"hashtags": []string{"a"}}, "", 200}, {"write", schedule, "", 409}},
 			"deepLink": {{"draft", args{"deepLink": "https://example.com"}, "", 200}, {"write", schedule, "", 409}}, "destination": {{"draft", args{"destination": "everyone"}, "", 200}, {"write", schedule, "", 409}},
 			"media": {
-				{"draft", args{"media": picture}, "", 200}, {"write", schedule, "", 409}, {"write", with(args{"media": []any{}}, schedule), "", 409}, {"write", with(args{"media": picture}, schedule), "", 200},
+				{"draft", args{"media": picture}, "", 200}, {"write", schedule, "", 409}, {"write", merge(args{"media": []any{}}, schedule), "", 409}, {"write", merge(args{"media": picture}, schedule), "", 200},
 			},
 		},
 	}
 	s := startDrafting(t, nil)
-	keys := map[string]string{"draft": s.Key(t, auth.DraftingAgent()...), "write": s.Key(t)}
-	for operation, named := range sequences {
+	keys := map[string]string{"draft": s.IssueKey(t, auth.DraftingAgentScopes()...), "write": s.IssueKey(t)}
+	for operation, stepsByName := range sequences {
 		rule := draftRules[operation]
-		for name, steps := range named {
+		for name, steps := range stepsByName {
 			id := rule.storeInState(t, s, "draft")
 			if name == "destination" {
 				importLinesOf(t, s.Service, s.kinds, "post", marshal(t, args{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
 			}
 			for n, step := range steps {
 				s.Clock.Advance(10 * time.Second) // so that the quota is not exceeded
-				sent := with(args{rule.idArgument: id}, step.args)
+				sent := merge(args{rule.idArgument: id}, step.args)
 				before := s.Call(t, keys["write"], rule.readOperation, args{rule.idArgument: id})
 				switch step.ifMatch {
 				case "":
@@ -496,7 +496,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 func TestScheduledPostsAreReadCompletely(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
-	draft, person := s.Key(t, auth.BroadcastDraft), s.Key(t)
+	draftKey, personKey := s.IssueKey(t, auth.BroadcastDraft), s.IssueKey(t)
 	o, _ := operationTable.Lookup("update_broadcast_post")
 	for field := range strings.FieldsSeq(o.Body) {
 		name, kind, _ := strings.Cut(field, ":")
@@ -515,10 +515,10 @@ func TestScheduledPostsAreReadCompletely(t *testing.T) {
 			value = []any{"new"}
 		}
 		s.Clock.Advance(time.Minute)
-		if r := s.Call(t, draft, "update_broadcast_post", map[string]any{"postId": id, name: value}); r.Status != 200 {
+		if r := s.Call(t, draftKey, "update_broadcast_post", map[string]any{"postId": id, name: value}); r.Status != 200 {
 			t.Errorf("%s: the draft is %d: %s", name, r.Status, r.Body)
 		}
-		if r := s.Call(t, person, "update_broadcast_post", map[string]any{"postId": id, "status": "scheduled"}); r.Status != 409 || !strings.Contains(r.Body, name) {
+		if r := s.Call(t, personKey, "update_broadcast_post", map[string]any{"postId": id, "status": "scheduled"}); r.Status != 409 || !strings.Contains(r.Body, name) {
 			t.Errorf("%s: scheduled unread: status %d, want 409 that names it: %s", name, r.Status, r.Body)
 		}
 	}
@@ -531,28 +531,28 @@ func TestScheduledPostsAreReadCompletely(t *testing.T) {
 func TestDraftedPropertiesAreHidden(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
-	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
-	for operation, text := range map[string]map[string]any{"update_feedback_reply": {"replyBody": "A"}, "update_broadcast_post": {"body": "A"}} {
+	draftKey, personKey := s.IssueKey(t, auth.DraftingAgentScopes()...), s.IssueKey(t)
+	for operation, arguments := range map[string]map[string]any{"update_feedback_reply": {"replyBody": "A"}, "update_broadcast_post": {"body": "A"}} {
 		rule := draftRules[operation]
-		approval := map[string]any{rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
+		approval := map[string]any{rule.statusProperty: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.statusProperty]}
 		id := rule.storeInState(t, s, "draft")
-		at := map[string]any{rule.idArgument: id}
-		maps.Copy(text, at)
-		maps.Copy(approval, at)
-		responses := []apitest.Response{s.Call(t, draft, operation, text)}
-		before := s.Call(t, person, rule.readOperation, at)
+		idArguments := map[string]any{rule.idArgument: id}
+		maps.Copy(arguments, idArguments)
+		maps.Copy(approval, idArguments)
+		responses := []apitest.Response{s.Call(t, draftKey, operation, arguments)}
+		before := s.Call(t, personKey, rule.readOperation, idArguments)
 		s.Clock.Advance(time.Hour)
-		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.importType], nil))
-		responses = append(responses, s.Call(t, person, operation, text)) // from now on the value counts as written by this key
-		if after := s.Call(t, person, rule.readOperation, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		responses = append(responses, before, s.Call(t, personKey, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.importType], nil))
+		responses = append(responses, s.Call(t, personKey, operation, arguments)) // from now on the value counts as written by this key
+		if after := s.Call(t, personKey, rule.readOperation, idArguments); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
 			t.Errorf("%s: the same text left %s, want %s", operation, after.Body, before.Body)
 		}
-		if r := s.Call(t, person, operation, approval); r.Status != 200 {
+		if r := s.Call(t, personKey, operation, approval); r.Status != 200 {
 			t.Errorf("%s: a text of the same key: %d %s", operation, r.Status, r.Body)
 		}
 
 		rule.storeInState(t, s, "draft")
-		s.Call(t, draft, operation, text)
+		s.Call(t, draftKey, operation, arguments)
 		for _, kind := range s.kinds {
 			if kind.Name != rule.importType {
 				continue
@@ -569,7 +569,7 @@ func TestDraftedPropertiesAreHidden(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if r := s.Call(t, person, operation, approval); r.Status != 200 {
+		if r := s.Call(t, personKey, operation, approval); r.Status != 200 {
 			t.Errorf("%s: an imported text: %d %s", operation, r.Status, r.Body)
 		}
 		for _, r := range responses {
@@ -606,29 +606,29 @@ func TestDraftsCostNothing(t *testing.T) {
 		}
 		return out
 	}
-	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
+	draftKey, personKey := s.IssueKey(t, auth.DraftingAgentScopes()...), s.IssueKey(t)
 	for operation, rule := range draftRules {
 		args := maps.Clone(rule.content)
-		if rule.from != nil {
-			args[rule.idArgument] = rule.storeInState(t, s, rule.from[len(rule.from)-1])
+		if rule.changeableStatuses != nil {
+			args[rule.idArgument] = rule.storeInState(t, s, rule.changeableStatuses[len(rule.changeableStatuses)-1])
 		}
-		decided := measure(person, operation, args, 200)
-		if rule.from != nil {
-			rule.storeInState(t, s, rule.from[len(rule.from)-1])
+		decided := measure(personKey, operation, args, 200)
+		if rule.changeableStatuses != nil {
+			rule.storeInState(t, s, rule.changeableStatuses[len(rule.changeableStatuses)-1])
 		}
-		drafted := measure(draft, operation, args, 200)
+		drafted := measure(draftKey, operation, args, 200)
 		if drafted != decided || drafted.Trips != 2 {
 			t.Errorf("%s: a draft costs %+v, without a drafting key %+v", operation, drafted, decided)
 		}
 		if rule.idArgument != "feedbackId" && rule.idArgument != "postId" {
 			continue
 		}
-		approval := map[string]any{rule.idArgument: args[rule.idArgument], rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
-		if unread := measure(person, operation, approval, http.StatusConflict); unread.Trips != 1 || unread.ReadUnits != decided.ReadUnits {
+		approval := map[string]any{rule.idArgument: args[rule.idArgument], rule.statusProperty: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.statusProperty]}
+		if unread := measure(personKey, operation, approval, http.StatusConflict); unread.Trips != 1 || unread.ReadUnits != decided.ReadUnits {
 			t.Errorf("%s: an unread approval costs %+v, want 1 round trip and %v read units", operation, unread, decided.ReadUnits)
 		}
 		refused := maps.Clone(approval)
-		if r := measure(draft, operation, refused, http.StatusUnauthorized); r.Trips != 1 || r.ReadUnits > decided.ReadUnits {
+		if r := measure(draftKey, operation, refused, http.StatusUnauthorized); r.Trips != 1 || r.ReadUnits > decided.ReadUnits {
 			t.Errorf("%s: a refused decision costs %+v, want 1 round trip", operation, r)
 		}
 	}

@@ -35,7 +35,7 @@ import (
 // (testdata/company.jsonl).
 func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
-	s := apitest.NewOver(t, functions.Operations, transport)
+	s := apitest.NewWithTransport(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	storeFixture(t, s)
 	return s
@@ -60,7 +60,7 @@ func storeFixture(t testing.TB, s *apitest.Service) {
 	for _, item := range items {
 		copied := maps.Clone(item)
 		for name, value := range item {
-			if text, is := value.(*types.AttributeValueMemberS); is {
+			if text, ok := value.(*types.AttributeValueMemberS); ok {
 				copied[name] = table.String(strings.ReplaceAll(text.Value, firstCompany, s.CompanyID))
 			}
 		}
@@ -80,7 +80,7 @@ func importFirstFixture(t testing.TB, s *apitest.Service) (companyID string, ite
 	if firstFixture.items == nil {
 		importFixture(t, s)
 		issueSpareKeys(t, s)
-		recordChanges(t, s)
+		recordSampleChanges(t, s)
 		firstFixture.companyID, firstFixture.items = s.CompanyID, itemsOfCompany(t, s)
 	}
 	return firstFixture.companyID, firstFixture.items
@@ -95,8 +95,8 @@ func itemsOfCompany(t testing.TB, s *apitest.Service) []table.Item {
 	})
 }
 
-// recordChanges records three changes in the company's feed, as the recorder would.
-func recordChanges(t testing.TB, s *apitest.Service) {
+// recordSampleChanges records three changes in the company's feed, as the recorder would.
+func recordSampleChanges(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	for _, a := range All() {
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
-				kind = transfer.NotInFuture(kind, t.Clock())
+				kind = transfer.WithUpdatedAtCheck(kind, t.Clock())
 			}
 			out = append(out, kind)
 		}
@@ -93,10 +93,10 @@ func Migrations() []migration.Migration {
 	return out
 }
 
-// Uploads returns a function that authorises a request with a body of more than 256 KB before the
-// body is read. The returned function returns the reason the body must not be read, or nil if it
-// may be read. The server in front of Handler calls it; see api.API.CheckUpload.
-func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
+// UploadCheck returns a function that authorises a request with a body of more than 256 KB before
+// the body is read. The returned function returns the reason the body must not be read, or nil if
+// it may be read. The server in front of Handler calls it; see api.API.CheckUpload.
+func UploadCheck(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }
 

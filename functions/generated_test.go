@@ -18,7 +18,7 @@ type generatedCall struct {
 	limitedKey bool           // whether to use a key that lacks the scope
 }
 
-func (c generatedCall) describe() string {
+func (c generatedCall) encode() string {
 	if c.raw != "" {
 		return c.raw
 	}
@@ -79,7 +79,7 @@ func (d *twinCompanies) validArguments() map[string]any {
 		value, isKnown := known[f.Name]
 		switch {
 		case f.In == schema.InPath && d.random.Intn(8) > 0, isKnown && d.random.Intn(2) == 0:
-			out[f.Argument()] = value
+			out[f.ArgumentName()] = value
 		case f.In == schema.InPath:
 			out[f.Name] = []string{"itm_nope", "brd_1", "pst_1", "x", "a b", "a/b", "é", "%00", "#"}[d.random.Intn(9)]
 		case f.In == schema.InHeader || f.Name == "cursor":
@@ -147,7 +147,7 @@ func (d *twinCompanies) randomValue(f schema.Field) any {
 	case samplesOf(f) != nil:
 		return d.pickOne(samplesOf(f))
 	case f.Format+f.Pattern != "":
-		d.t.Fatalf("%s: samples has no %s%s", f.Name, f.Format, f.Pattern)
+		d.t.Fatalf("%s: sampleTexts has no %s%s", f.Name, f.Format, f.Pattern)
 	}
 	least, most := 0, 40
 	if f.Min != nil {
@@ -188,7 +188,7 @@ func (d *twinCompanies) makeInvalid(args map[string]any, times int) {
 			// no operation.
 			args[f.Name] = d.pickOne([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
-			args[f.Argument()] = d.pickOne([]string{`"stale"`, "stale", `W/"stale"`, ""})
+			args[f.ArgumentName()] = d.pickOne([]string{`"stale"`, "stale", `W/"stale"`, ""})
 		case schema.InQuery:
 			args[f.Name] = d.invalidText(f)
 		case schema.InBody:

@@ -14,7 +14,7 @@ import (
 func TestHeadersAreUTF8(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const goals, body = "/v1/companies/{companyId}/context/goals", `{"name":"Latin"}`
 	for _, c := range []struct {
 		name, method, target, body, header, value string

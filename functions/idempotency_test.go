@@ -25,9 +25,9 @@ func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// requiredArguments returns arguments with which a call succeeds on the fixture. The arguments in
-// `more` are added to them.
-func requiredArguments(op api.Operation, more map[string]any) map[string]any {
+// fixtureArgumentsWith returns arguments with which a call succeeds on the fixture. The arguments
+// in `more` are added to them.
+func fixtureArgumentsWith(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
 	return out
@@ -52,7 +52,7 @@ func TestContractsOfWrites(t *testing.T) {
 	}
 }
 
-func idempotentOperations() (out []api.Operation) {
+func operationsWithIdempotencyKey() (out []api.Operation) {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !acceptsHeader(op, "Idempotency-Key") })
 }
 
@@ -60,12 +60,12 @@ func idempotentOperations() (out []api.Operation) {
 // response again, over HTTP and as a tool. A different request with the same key must be rejected.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	for _, op := range idempotentOperations() {
+	for _, op := range operationsWithIdempotencyKey() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
-			args := requiredArguments(op, map[string]any{"Idempotency-Key": "once"})
+			key := s.IssueKey(t)
+			args := fixtureArgumentsWith(op, map[string]any{"Idempotency-Key": "once"})
 			first := s.Call(t, key, op.ID, args)
 			if first.Status != http.StatusOK || first.Header.Get("Idempotent-Replayed") != "" {
 				t.Fatalf("the first request: status %d, Idempotent-Replayed %q; want 200 and none: %s", first.Status, first.Header.Get("Idempotent-Replayed"), first.Body)
@@ -73,7 +73,7 @@ func TestReplay(t *testing.T) {
 			s.Clock.Advance(23 * time.Hour)
 			again := s.Call(t, key, op.ID, args)
 			compareReplay(t, "the repeated request", first, again)
-			other := requiredArguments(op, withDifferentArgument(t, op))
+			other := fixtureArgumentsWith(op, differentArgument(t, op))
 			other["Idempotency-Key"] = "once"
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
 				t.Errorf("a different request: status %d, want 400: %s", r.Status, r.Body)
@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 			if op.NotTool {
 				return
 			}
-			asTool := requiredArguments(op, map[string]any{"idempotencyKey": "once"})
+			asTool := fixtureArgumentsWith(op, map[string]any{"idempotencyKey": "once"})
 			if r := callTool(t, s, key, op.ID, asTool); r.IsError || string(r.StructuredContent) != first.Body {
 				t.Errorf("as a tool: %s", r.http.Body)
 			}
@@ -91,10 +91,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// withDifferentArgument returns one argument for an operation. Its value differs from the value of
-// that argument in fixtureArguments. The argument comes from the operation tables or, if they list
-// none, is a free-form string property of the body.
-func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
+// differentArgument returns one argument for an operation. Its value differs from the value of that
+// argument in fixtureArguments. The argument comes from the operation tables or, if they list none,
+// is a free-form string property of the body.
+func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationRow(t, op)
 	if o.OtherArguments != nil {
@@ -114,17 +114,17 @@ func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 func TestConcurrentReplay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, op := range idempotentOperations() {
+	for _, op := range operationsWithIdempotencyKey() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			const n = 8
 			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
 				wait.Go(func() {
-					responses[i] = s.Call(t, key, op.ID, requiredArguments(op, map[string]any{"Idempotency-Key": "once"}))
+					responses[i] = s.Call(t, key, op.ID, fixtureArgumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
 				})
 			}
 			wait.Wait()
@@ -150,28 +150,28 @@ func TestConcurrentReplay(t *testing.T) {
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, op := range idempotentOperations() {
+	for _, op := range operationsWithIdempotencyKey() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			const n = 8
 			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
-				args := requiredArguments(op, map[string]any{"Idempotency-Key": "once"})
+				args := fixtureArgumentsWith(op, map[string]any{"Idempotency-Key": "once"})
 				if i%2 > 0 {
-					maps.Copy(args, withDifferentArgument(t, op))
+					maps.Copy(args, differentArgument(t, op))
 				}
 				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, args) })
 			}
 			wait.Wait()
-			winners := slices.IndexFunc(responses[:], func(r apitest.Response) bool { return r.Status == http.StatusOK })
+			winner := slices.IndexFunc(responses[:], func(r apitest.Response) bool { return r.Status == http.StatusOK })
 			for i, r := range responses {
 				switch {
-				case winners >= 0 && i%2 == winners%2 && (r.Status != http.StatusOK || r.Body != responses[winners].Body):
-					t.Errorf("%d %s\nand another one: %s", r.Status, r.Body, responses[winners].Body)
-				case winners < 0 || i%2 != winners%2 && r.Status != http.StatusBadRequest:
+				case winner >= 0 && i%2 == winner%2 && (r.Status != http.StatusOK || r.Body != responses[winner].Body):
+					t.Errorf("%d %s\nand another one: %s", r.Status, r.Body, responses[winner].Body)
+				case winner < 0 || i%2 != winner%2 && r.Status != http.StatusBadRequest:
 					t.Errorf("a request with other arguments: %d %s", r.Status, r.Body)
 				}
 			}
@@ -185,9 +185,9 @@ func TestConcurrentRequestsWithOneKey(t *testing.T) {
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
-	create := func(slug, once string) apitest.Response {
-		return s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": slug, "Idempotency-Key": once})
+	key := s.IssueKey(t)
+	create := func(slug, idempotencyKey string) apitest.Response {
+		return s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": slug, "Idempotency-Key": idempotencyKey})
 	}
 	first := create("taken", "a")
 	if first.Status != http.StatusOK {
@@ -207,7 +207,7 @@ func TestReplayOfRefusals(t *testing.T) {
 	if r := create("taken", "c"); r.Status != http.StatusOK || r.Header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("after an invalid request: %d %s", r.Status, r.Body)
 	}
-	if r := s.Call(t, s.Key(t), "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": "taken", "Idempotency-Key": "a"}); r.Status != http.StatusConflict {
+	if r := s.Call(t, s.IssueKey(t), "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": "taken", "Idempotency-Key": "a"}); r.Status != http.StatusConflict {
 		t.Errorf("the Idempotency-Key of another caller: %d %s", r.Status, r.Body)
 	}
 	for _, bad := range []string{"", fmt.Sprintf("%0256d", 1)} {
@@ -222,17 +222,17 @@ func TestReplayOfRefusals(t *testing.T) {
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	derived := s.Call(t, key, "create_metric_definition", map[string]any{"key": "growth.ratio", "kind": "derived", "formula": "a / b"})
 	review := map[string]any{"source": "reddit", "externalId": "r-1", "kind": "mention"}
 	stored := s.Call(t, key, "push_feedback", map[string]any{"records": []any{review}})
 	if derived.Status != http.StatusOK || stored.Status != http.StatusOK {
 		t.Fatalf("the derived metric: status %d, the review: status %d; want 200: %s, %s", derived.Status, stored.Status, derived.Body, stored.Body)
 	}
-	push := func(operation, once string) apitest.Response {
-		args := map[string]any{"Idempotency-Key": once, "points": []any{map[string]any{"metricKey": "growth.ratio", "ts": "2026-08-11", "value": 1}}}
+	push := func(operation, idempotencyKey string) apitest.Response {
+		args := map[string]any{"Idempotency-Key": idempotencyKey, "points": []any{map[string]any{"metricKey": "growth.ratio", "ts": "2026-08-11", "value": 1}}}
 		if operation == "push_feedback" {
-			args = map[string]any{"Idempotency-Key": once, "records": []any{map[string]any{"source": "reddit", "externalId": "r-1", "kind": "review"}}}
+			args = map[string]any{"Idempotency-Key": idempotencyKey, "records": []any{map[string]any{"source": "reddit", "externalId": "r-1", "kind": "review"}}}
 		}
 		return s.Call(t, key, operation, args)
 	}
@@ -265,7 +265,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	calls := 0
 	// call makes a call that changes something, and returns the number of round trips it took.
 	call := func(op api.Operation, more map[string]any) int {
@@ -279,11 +279,11 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		})
 		return trips
 	}
-	for _, op := range idempotentOperations() {
+	for _, op := range operationsWithIdempotencyKey() {
 		call(op, nil) // the first publish of a board has no snapshot to compare with
-		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
-		if o := operationRow(t, op); with != without+o.ExtraRoundTripsWithKey {
-			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, without, with, with-without)
+		tripsWithoutKey, tripsWithKey := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
+		if o := operationRow(t, op); tripsWithKey != tripsWithoutKey+o.ExtraRoundTripsWithKey {
+			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, tripsWithoutKey, tripsWithKey, tripsWithKey-tripsWithoutKey)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 // something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
-	args := requiredArguments(op, more)
+	args := fixtureArgumentsWith(op, more)
 	switch op.ID {
 	case "create_plan_item":
 		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service would have to find a free slug
@@ -333,7 +333,7 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const path, body = "/v1/companies/{companyId}/keys", `{"name":"CI","scopes":["plan:read"]}`
 	first := s.Send(t, key, "POST", path, body, "Idempotency-Key", "once")
 	for _, spelling := range []string{"bearer " + key, "Bearer   " + key + " ", "BEARER " + key} {
@@ -348,22 +348,22 @@ func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 func TestKeysAreLimitedByTheirGranter(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	ends := s.Clock.Now().Add(time.Hour)
-	grantor, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "for an hour", Scopes: auth.Scopes(), ExpiresAt: ends}, rand.Reader)
+	expiry := s.Clock.Now().Add(time.Hour)
+	grantor, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "for an hour", Scopes: auth.Scopes(), ExpiresAt: expiry}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, grantor.ID, auth.ClassRead, 7); err != nil {
 		t.Fatal(err)
 	}
-	for _, expiresAt := range []any{nil, "2099-01-01T00:00:00Z", ends.Add(-time.Minute).Format(time.RFC3339)} {
+	for _, expiresAt := range []any{nil, "2099-01-01T00:00:00Z", expiry.Add(-time.Minute).Format(time.RFC3339)} {
 		args := map[string]any{"name": "made", "scopes": []string{"plan:read"}}
-		want := ends
+		want := expiry
 		if expiresAt != nil {
 			args["expiresAt"] = expiresAt
 		}
-		if expiresAt == ends.Add(-time.Minute).Format(time.RFC3339) {
-			want = ends.Add(-time.Minute)
+		if expiresAt == expiry.Add(-time.Minute).Format(time.RFC3339) {
+			want = expiry.Add(-time.Minute)
 		}
 		made := s.Call(t, secret, "create_key", args)
 		if made.Status != http.StatusOK || made.JSON(t)["expiresAt"] != timestamp.Format(want) {
@@ -375,7 +375,7 @@ func TestKeysAreLimitedByTheirGranter(t *testing.T) {
 		}
 	}
 	rotated := s.Call(t, secret, "rotate_key", map[string]any{"keyId": grantor.ID})
-	if rotated.Status != http.StatusOK || rotated.JSON(t)["expiresAt"] != timestamp.Format(ends) {
+	if rotated.Status != http.StatusOK || rotated.JSON(t)["expiresAt"] != timestamp.Format(expiry) {
 		t.Errorf("a rotation: %d %s", rotated.Status, rotated.Body)
 	}
 }

@@ -36,7 +36,7 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 			return kind
 		}
 	}
-	t.Fatalf("%s: no area's transfer.go imports its response: importedAs must name its record, or bodiesOfNoRecord the operation", op.ID)
+	t.Fatalf("%s: no area's transfer.go imports its response: importTypeNames must name its record, or bodiesWithoutRecord the operation", op.ID)
 	return transfer.Type{}
 }
 
@@ -137,7 +137,7 @@ func validElement(f schema.Field) any {
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	types, records, used := map[string]transfer.Type{}, recordsByType(t), map[string]bool{}
 	for _, kind := range functions.Transfers(s.Table) {
 		types[kind.Name] = kind
@@ -150,29 +150,29 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 		name := kind.Name
 		b := newOperationBody(t, op)
 		for _, f := range b.fields {
-			why := name + " " + f.Name
+			property := name + " " + f.Name
 			for _, r := range invalidValues(f) {
-				refused := b.refusal(t, s, key, f.Name, r.value)
+				refusal := b.refusal(t, s, key, f.Name, r.value)
 				_, problems := kind.Check(withValue(t, records[name], f.Name, r.value))
-				if importOnlyValues[why] != "" {
-					used[why] = true
-				} else if !slices.ContainsFunc(problems, func(p string) bool { return sameProblem(f, refused, p) }) {
-					t.Errorf("%s: %s, %s: the API says %.200q, an import %.300q", op.ID, f.Name, r.name, refused, problems)
+				if importOnlyValues[property] != "" {
+					used[property] = true
+				} else if !slices.ContainsFunc(problems, func(p string) bool { return sameProblem(f, refusal, p) }) {
+					t.Errorf("%s: %s, %s: the API says %.200q, an import %.300q", op.ID, f.Name, r.name, refusal, problems)
 				}
 			}
 			for _, word := range enumValues(kind.Record, f) {
 				_, problems := kind.Check(withValue(t, records[name], f.Name, word))
 				if refused := strings.Contains(strings.Join(problems, " "), "must be one of"); refused {
-					t.Errorf("%s: the import refuses %s: %q", why, word, problems)
+					t.Errorf("%s: the import refuses %s: %q", property, word, problems)
 				}
 				if !slices.Contains(f.Enum, word) {
-					used[why+" "+word] = true
+					used[property+" "+word] = true
 				}
 			}
 		}
 	}
 	if want := slices.Sorted(maps.Keys(importOnlyValues)); !slices.Equal(slices.Sorted(maps.Keys(used)), want) {
-		t.Errorf("an import accepts more: %q, importsMore has reasons for %q", slices.Sorted(maps.Keys(used)), want)
+		t.Errorf("an import accepts more: %q, importOnlyValues has reasons for %q", slices.Sorted(maps.Keys(used)), want)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestExistingRecords(t *testing.T) {
 		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
 			t.Errorf("%s: %d of 2 stored records are new: %v", kind.Name, len(fresh), err)
 		}
-		if fresh, at, err := kind.FilterNew(t.Context(), other.CompanyID, []any{record, record}); err != nil || len(fresh) != 2 || !slices.Equal(at, []int{0, 1}) {
+		if fresh, indexes, err := kind.FilterNew(t.Context(), other.CompanyID, []any{record, record}); err != nil || len(fresh) != 2 || !slices.Equal(indexes, []int{0, 1}) {
 			t.Errorf("%s: %d of 2 records of an empty company are new: %v", kind.Name, len(fresh), err)
 		}
 	}

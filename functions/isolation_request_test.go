@@ -54,14 +54,14 @@ func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, 
 			a.company = ""
 		}
 	}
-	draw := argumentGenerator{r, w, a, d}
+	generator := argumentGenerator{r, w, a, d}
 	for _, f := range a.op.Input {
 		if f.Required || rapid.IntRange(0, 2).Draw(r, f.Name+" is there") == 0 || f.Name == "cursor" && rapid.IntRange(0, 3).Draw(r, "goes on") > 0 {
-			a.args[f.Argument()] = draw.argument(f)
+			a.args[f.ArgumentName()] = generator.argument(f)
 		}
 	}
 	if f := a.op.Input; len(f) > 0 && rapid.IntRange(0, 11).Draw(r, "spoil") == 0 {
-		name := f[rapid.IntRange(0, len(f)-1).Draw(r, "spoiled")].Argument()
+		name := f[rapid.IntRange(0, len(f)-1).Draw(r, "spoiled")].ArgumentName()
 		a.args[name] = rapid.SampledFrom([]any{nil, "nope nope", 5, true, []any{}, []any{nil}, map[string]any{"a": 1}}).Draw(r, "by")
 	}
 	return a
@@ -88,25 +88,25 @@ func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 // id draws either the id of any company's record, of the right type if possible, or a string that
 // might reach another partition.
 func (d argumentGenerator) id(f schema.Field) string {
-	whose, alone := d.request.tenant, false
+	owner, uniqueOnly := d.request.tenant, false
 	switch rapid.IntRange(0, 7).Draw(d.rapid, "id") {
 	case 0, 1, 2:
-		whose, alone = d.anyTenant(), true
+		owner, uniqueOnly = d.anyTenant(), true
 	case 3:
 		other := d.anyTenant().id
 		return d.oneOf("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
 	}
-	ids := d.dump.ids[whose.id]
+	ids := d.dump.ids[owner.id]
 	known, _ := fixtureArguments[d.request.op.ID][f.Name].(string)
 	prefix, _, _ := strings.Cut(known, "_")
 	if f.Name == "keyId" {
 		prefix = "key"
 	}
-	for _, fits := range []func(string) bool{
+	for _, keep := range []func(string) bool{
 		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
-		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // skips the fixture's ids, which exist in all companies
+		func(one string) bool { return !uniqueOnly || !fixtureID.MatchString(one) }, // skips the fixture's ids, which exist in all companies
 	} {
-		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
+		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !keep(one) }); len(some) > 0 {
 			ids = some
 		}
 	}
@@ -121,8 +121,8 @@ func (d argumentGenerator) argument(f schema.Field) any {
 		return d.cursor()
 	case f.In == schema.InHeader:
 		values := []string{"one", "two", "*", `"stale"`}
-		for _, one := range d.world.tenants {
-			values = append(values, one.etags...)
+		for _, tenant := range d.world.tenants {
+			values = append(values, tenant.etags...)
 		}
 		return d.oneOf(f.Name, values...)
 	case f.Name == "scopes": // random strings are not valid scopes
@@ -137,8 +137,8 @@ func (d argumentGenerator) argument(f schema.Field) any {
 // because their digest needs no secret.
 func (d argumentGenerator) cursor() string {
 	values := []string{"AAAA"}
-	for _, one := range d.world.tenants {
-		values = append(values, one.cursors...)
+	for _, tenant := range d.world.tenants {
+		values = append(values, tenant.cursors...)
 	}
 	if rapid.Bool().Draw(d.rapid, "of a list") {
 		return d.oneOf("cursor", values...)
@@ -231,7 +231,7 @@ func (w *isolationWorld) execute(a generatedRequest) callResult {
 	path, query, body, header := a.op.Path, url.Values{}, map[string]any{}, http.Header{}
 	path = strings.ReplaceAll(path, "{companyId}", url.PathEscape(a.company))
 	for _, f := range a.op.Input {
-		value, sent := a.args[f.Argument()]
+		value, sent := a.args[f.ArgumentName()]
 		switch {
 		case !sent && f.In != schema.InPath:
 		case f.In == schema.InPath:
@@ -247,7 +247,7 @@ func (w *isolationWorld) execute(a generatedRequest) callResult {
 	text := ""
 	if hasBody(a.op) {
 		header.Set("Content-Type", "application/json")
-		text = generatedCall{args: body}.describe()
+		text = generatedCall{args: body}.encode()
 	}
 	r := w.request(a.op.Method, path+"?"+query.Encode(), text, a.secret, header)
 	got := w.service.Do(r)
@@ -279,7 +279,7 @@ func (w *isolationWorld) executeAsTool(a generatedRequest) callResult {
 		args["companyId"] = a.company
 	}
 	frame := generatedCall{args: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "service_" + a.op.ID, "arguments": args}}}
-	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.describe(), a.secret, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
+	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.encode(), a.secret, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
 	var response struct {
 		Error  *struct{ Message string }
 		Result toolResult

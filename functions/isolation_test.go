@@ -39,14 +39,14 @@ func TestIsolation(t *testing.T) {
 		}
 		t.Logf("-%s=%s", name, f.Value)
 	}
-	seen := map[string]int{}
+	coverage := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
-		if wrong := exploreWorld(t, r, nil, func(api.Operation) bool { return true }, seen); wrong != "" {
-			r.Fatalf("a company sees another: %s", wrong)
+		if violation := exploreWorld(t, r, nil, func(api.Operation) bool { return true }, coverage); violation != "" {
+			r.Fatalf("a company sees another: %s", violation)
 		}
 	})
-	if seen["calls"] > 0 && seen["status 200"] < seen["calls"]/5 {
-		t.Errorf("fewer than a fifth of the calls succeed, so the test proves little: %v", seen)
+	if coverage["calls"] > 0 && coverage["status 200"] < coverage["calls"]/5 {
+		t.Errorf("fewer than a fifth of the calls succeed, so the test proves little: %v", coverage)
 	}
 }
 
@@ -58,14 +58,14 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	reads := func(op api.Operation) bool { return op.Effect == api.Read }
 	creates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "create_") }
 	updates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "update_") }
-	for call, among := range map[string]func(api.Operation) bool{"GetItem": reads, "Query": reads, "UpdateItem": updates, "PutItem": creates, "TransactWriteItems": creates} {
+	for call, include := range map[string]func(api.Operation) bool{"GetItem": reads, "Query": reads, "UpdateItem": updates, "PutItem": creates, "TransactWriteItems": creates} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
 			for seed := range 20 { // fixed seeds, so that the test finds the leak every time or never
 				planted := &leakTransport{action: call}
-				wrong := rapid.Custom(func(r *rapid.T) string { return exploreWorld(t, r, planted, among, map[string]int{}) }).Example(seed)
-				if wrong != "" {
-					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.leaked, wrong)
+				violation := rapid.Custom(func(r *rapid.T) string { return exploreWorld(t, r, planted, include, map[string]int{}) }).Example(seed)
+				if violation != "" {
+					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.leaked, violation)
 					return
 				}
 			}
@@ -76,7 +76,7 @@ func TestIsolationFindsLeaks(t *testing.T) {
 
 // exploreWorld creates a world and makes random calls, first from one company and then from all of
 // them. It returns the first violation of isolation, or "".
-func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(api.Operation) bool, seen map[string]int) string {
+func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(api.Operation) bool, coverage map[string]int) string {
 	t.Helper()
 	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), leak)
 	defer w.close()
@@ -85,32 +85,32 @@ func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(ap
 		leak.startLeak(w.tenants[0].id, w.tenants[1].id)
 	}
 	operations := slices.DeleteFunc(functions.Operations(w.service.Table), func(op api.Operation) bool { return !include(op) })
-	before, wrong := w.dumpTable()
-	if wrong != "" {
-		return wrong
+	before, violation := w.dumpTable()
+	if violation != "" {
+		return violation
 	}
-	alone, all := rapid.IntRange(5, 20).Draw(r, "calls alone"), rapid.IntRange(0, 20).Draw(r, "calls of all")
-	for n := range alone + all {
+	soloCalls, sharedCalls := rapid.IntRange(5, 20).Draw(r, "calls alone"), rapid.IntRange(0, 20).Draw(r, "calls of all")
+	for n := range soloCalls + sharedCalls {
 		actor := w.tenants[0]
-		if n >= alone {
+		if n >= soloCalls {
 			actor = w.anyTenant(r, "actor")
 		}
 		a := generateRequest(r, w, operations, actor, before)
 		got := w.execute(a)
-		after, wrong := w.dumpTable()
-		if wrong == "" {
-			wrong = w.findViolation(a, got, before, after)
+		after, violation := w.dumpTable()
+		if violation == "" {
+			violation = w.findViolation(a, got, before, after)
 		}
-		if wrong == "" {
-			after, wrong = w.compareWithUnknownIDs(a, got, before, after)
+		if violation == "" {
+			after, violation = w.compareWithUnknownIDs(a, got, before, after)
 		}
-		if wrong == "" && n == alone-1 && w.export(w.tenants[1].id) != exported {
-			wrong = "the export of another company has changed"
+		if violation == "" && n == soloCalls-1 && w.export(w.tenants[1].id) != exported {
+			violation = "the export of another company has changed"
 		}
-		if wrong != "" {
-			return fmt.Sprintf("%s\n%v\n%d %.2000s", wrong, a, got.status, got.bodyAndHeader)
+		if violation != "" {
+			return fmt.Sprintf("%s\n%v\n%d %.2000s", violation, a, got.status, got.bodyAndHeader)
 		}
-		countCoverage(seen, w, a, got)
+		countCoverage(coverage, w, a, got)
 		before = w.rememberResponse(a, got, after)
 	}
 	return ""
@@ -149,17 +149,17 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			if wrong := findForeignRecord(element, a, after); wrong != "" {
-				return wrong
+			if violation := findForeignRecord(element, a, after); violation != "" {
+				return violation
 			}
 		}
 	case map[string]any:
 		if company, named := v["companyId"]; named && company != a.tenant.id {
 			return fmt.Sprintf("a record of %v", company)
 		}
-		one, isText := v["id"].(string)
-		if _, found := slices.BinarySearch(after.ids[a.tenant.id], one); isText && v["deleted"] != true && !found {
-			return fmt.Sprintf("the record %s, which does not belong to the caller", one)
+		recordID, isText := v["id"].(string)
+		if _, found := slices.BinarySearch(after.ids[a.tenant.id], recordID); isText && v["deleted"] != true && !found {
+			return fmt.Sprintf("the record %s, which does not belong to the caller", recordID)
 		}
 		if items, ok := v["items"]; ok {
 			return findForeignRecord(items, a, after)
@@ -172,23 +172,23 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 // do not exist. The two responses must be indistinguishable. It returns the contents of the table
 // afterwards and, if they differ, a description of the violation.
 func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
-	again, others := a, false
-	again.args = maps.Clone(a.args)
+	unknownRequest, usesForeignIDs := a, false
+	unknownRequest.args = maps.Clone(a.args)
 	for _, f := range pathFields(a.op) {
-		one, _ := a.args[f.Name].(string)
-		if _, own := slices.BinarySearch(before.ids[a.tenant.id], one); own || !isKnownID(before, one) {
+		recordID, _ := a.args[f.Name].(string)
+		if _, own := slices.BinarySearch(before.ids[a.tenant.id], recordID); own || !isKnownID(before, recordID) {
 			continue
 		}
-		prefix, _, _ := strings.Cut(one, "_")
-		again.args[f.Name], others = prefix+"_zzzzzz", true
+		prefix, _, _ := strings.Cut(recordID, "_")
+		unknownRequest.args[f.Name], usesForeignIDs = prefix+"_zzzzzz", true
 	}
-	if !others || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
+	if !usesForeignIDs || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
 		return after, "" // an Idempotency-Key and a cursor are bound to the ids, so the repeated call would be rejected for a different reason
 	}
 	if got.status < http.StatusBadRequest {
 		return after, "the call found the record of another company"
 	}
-	missing := w.execute(again)
+	missing := w.execute(unknownRequest)
 	if keyRejected(missing) && !keyRejected(got) { // a rotated key may have expired between the two calls
 		w.issueKeys(a.tenant)
 		return w.dumpTable()
@@ -231,28 +231,28 @@ func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, af
 	return after
 }
 
-// countCoverage adds what a call covered to the counts in `seen`.
-func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, got callResult) {
-	seen["calls"]++
-	seen[fmt.Sprintf("status %d", got.status)]++
+// countCoverage adds what a call covered to the counts in `coverage`.
+func countCoverage(coverage map[string]int, w *isolationWorld, a generatedRequest, got callResult) {
+	coverage["calls"]++
+	coverage[fmt.Sprintf("status %d", got.status)]++
 	if a.asTool {
-		seen["as a tool"]++
+		coverage["as a tool"]++
 	}
 	if got.status == http.StatusOK {
-		seen["done: "+a.op.ID]++
+		coverage["done: "+a.op.ID]++
 	}
 	for _, f := range pathFields(a.op) {
-		one := fmt.Sprint(a.args[f.Name])
+		recordID := fmt.Sprint(a.args[f.Name])
 		for i := range w.tenants {
-			if strings.HasSuffix(one, fixtureSuffixes[i]) && fixtureMarkers[i] != a.tenant.marker {
-				seen["named a record of another"]++
+			if strings.HasSuffix(recordID, fixtureSuffixes[i]) && fixtureMarkers[i] != a.tenant.marker {
+				coverage["named a record of another"]++
 			}
 		}
 	}
 	if cursor, sent := a.args["cursor"]; sent && got.status == http.StatusOK {
-		seen["cursors taken"]++
+		coverage["cursors taken"]++
 		if !slices.Contains(a.tenant.cursors, fmt.Sprint(cursor)) {
-			seen["cursors of others, or forged, taken"]++
+			coverage["cursors of others, or forged, taken"]++
 		}
 	}
 }

@@ -88,14 +88,14 @@ func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolat
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	fixtures := fixturesWithMarkers(t)
 	for i := range companies {
-		one := &testTenant{id: s.Table.NewID(id.CompanyPrefix), marker: fixtureMarkers[i]}
+		tenant := &testTenant{id: s.Table.NewID(id.CompanyPrefix), marker: fixtureMarkers[i]}
 		for _, kind := range functions.Transfers(s.Table) {
-			if err := kind.Write(t.Context(), one.id, fixtures[i][kind.Name]); err != nil {
+			if err := kind.Write(t.Context(), tenant.id, fixtures[i][kind.Name]); err != nil {
 				t.Fatalf("the fixtures of %s are not stored: %v", kind.Name, err)
 			}
 		}
-		w.issueKeys(one)
-		w.tenants = append(w.tenants, one)
+		w.issueKeys(tenant)
+		w.tenants = append(w.tenants, tenant)
 	}
 	return w
 }
@@ -106,12 +106,12 @@ func (w *isolationWorld) close() {
 	}
 }
 
-func (w *isolationWorld) issueKeys(one *testTenant) {
+func (w *isolationWorld) issueKeys(tenant *testTenant) {
 	w.t.Helper()
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
-	for secret, scopes := range map[*string][]auth.Scope{&one.fullKey: auth.Scopes(), &one.readKey: readOnly} {
+	for secret, scopes := range map[*string][]auth.Scope{&tenant.fullKey: auth.Scopes(), &tenant.readKey: readOnly} {
 		var err error
-		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
+		_, *secret, err = w.service.Keys.Issue(w.t.Context(), tenant.id, keys.Grant{Name: tenant.marker, Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -127,10 +127,10 @@ type tableDump struct {
 
 // dumpTable reads the whole table. If a row belongs to no company or to two companies, it also
 // returns a description of that row. Such a row in itself violates isolation.
-func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
+func (w *isolationWorld) dumpTable() (d tableDump, violation string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
-	for _, one := range w.tenants {
-		d.rows[one.id] = map[string]string{}
+	for _, tenant := range w.tenants {
+		d.rows[tenant.id] = map[string]string{}
 	}
 	in := &dynamodb.ScanInput{ConsistentRead: aws.Bool(true)}
 	for {
@@ -149,22 +149,22 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 				return d, fmt.Sprintf("the row %s %s belongs to no company: %v", pk, sk, err)
 			}
 			d.rows[company][pk+" "+sk] = string(text)
-			if one := attributeText(item, "id"); one != "" {
-				d.ids[company] = append(d.ids[company], one)
+			if recordID := attributeText(item, "id"); recordID != "" {
+				d.ids[company] = append(d.ids[company], recordID)
 			}
 			if named := attributeText(item, "companyId"); named != "" && named != company {
 				return d, fmt.Sprintf("the row %s %s has the companyId %s", pk, sk, named)
 			}
 			for name := range item {
-				index := attributeText(item, name)
+				value := attributeText(item, name)
 				if name == table.GSI6.PK() { // the operator's lists span companies; the sort key contains the company's id
 					if !strings.Contains(attributeText(item, table.GSI6.SK()), "#"+company+"#") {
-						return d, fmt.Sprintf("the row %s %s is listed in %s for another company", pk, sk, index)
+						return d, fmt.Sprintf("the row %s %s is listed in %s for another company", pk, sk, value)
 					}
-				} else if strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
-					return d, fmt.Sprintf("the row %s %s is in the index partition %s", pk, sk, index)
+				} else if strings.HasSuffix(name, "pk") && !strings.HasPrefix(value, company+"#") {
+					return d, fmt.Sprintf("the row %s %s is in the index partition %s", pk, sk, value)
 				} else if strings.HasSuffix(name, "sk") {
-					d.sortKeys = append(d.sortKeys, index)
+					d.sortKeys = append(d.sortKeys, value)
 				}
 			}
 		}
@@ -220,8 +220,8 @@ var (
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
 // fixtureWithMarker returns two copies of the fixture's records, with the marker in their strings:
-// one with the fixture's ids, and one with the tag appended to the ids.
-func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
+// one with the fixture's ids, and one with the suffix appended to the ids.
+func fixtureWithMarker(t *testing.T, marker, suffix string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
 	if err != nil {
@@ -230,7 +230,7 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 	out := map[string][]any{}
 	for _, kind := range functions.Transfers(nil) {
 		for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-			for _, own := range []string{"", tag} {
+			for _, copySuffix := range []string{"", suffix} {
 				var line struct {
 					Type   string
 					Record map[string]any
@@ -238,10 +238,10 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 				if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 					t.Fatal(err)
 				}
-				if line.Type != kind.Name || own != "" && (line.Type == "company" || line.Type == "brand-kit") {
+				if line.Type != kind.Name || copySuffix != "" && (line.Type == "company" || line.Type == "brand-kit") {
 					continue
 				}
-				record := func() (any, []string) {
+				check := func() (any, []string) {
 					text, err := json.Marshal(line.Record)
 					if err != nil {
 						t.Fatal(err)
@@ -250,19 +250,19 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 				}
 				visitTexts(line.Record, func(old string, set func(string)) {
 					if fixtureID.MatchString(old) {
-						set(old + own)
+						set(old + copySuffix)
 						return
 					}
 					// All companies have the metric key growth.signups; other metric keys are
 					// unique to each company.
-					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
+					for _, text := range []string{old + " " + marker + copySuffix, old + "-" + marker + copySuffix, old + marker + copySuffix, old} {
 						set(text)
-						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {
+						if _, problems := check(); len(problems) == 0 && (copySuffix != "" || old != "growth.signups") {
 							return
 						}
 					}
 				})
-				checked, problems := record()
+				checked, problems := check()
 				if len(problems) > 0 {
 					t.Fatalf("the record %v has problems: %v", line.Record, problems)
 				}
@@ -323,8 +323,8 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // does not change the length, because all company ids have the same length
+	if prefix := []byte(from + "#"); bytes.Contains(body, prefix) && !bytes.Contains(body, []byte(from+"#keys")) {
+		body = bytes.ReplaceAll(body, prefix, []byte(to+"#")) // does not change the length, because all company ids have the same length
 		l.mu.Lock()
 		l.leaked++
 		l.mu.Unlock()

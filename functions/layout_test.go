@@ -67,22 +67,22 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 	eachGoFile(t, func(name string, imports []string, _ string) {
 		for _, i := range imports {
-			ours, isOurs := strings.CutPrefix(i, modulePath)
-			if !isOurs {
+			localPath, isLocal := strings.CutPrefix(i, modulePath)
+			if !isLocal {
 				continue
 			}
-			parts, target := strings.Split(name, "/"), strings.Split(ours, "/")
+			parts, target := strings.Split(name, "/"), strings.Split(localPath, "/")
 			switch {
 			case parts[0] == "shared" && target[0] != "shared":
 				t.Errorf("%s imports %s: shared must import no area and no command", name, i)
-			case isUnder(name, "functions/openapi") && ours == "scripts/docs":
+			case isUnder(name, "functions/openapi") && localPath == "scripts/docs":
 			case isUnder(name, "scripts/docs") && !isUnder(name, "scripts/docs/tutorial"):
 				t.Errorf("%s imports %s: the pages must import nothing", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
 				t.Errorf("%s imports %s: functions must import no command", name, i)
-			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(ours, "scripts/studio", "shared/client", "shared/thread"):
+			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/thread"):
 				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed", name, i)
-			case isUnder(name, "scripts/workspace") && isUnder(ours, "scripts/prove"):
+			case isUnder(name, "scripts/workspace") && isUnder(localPath, "scripts/prove"):
 				t.Errorf("%s imports %s: the proofs import the command line, so it must not import them", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
 				t.Errorf("%s imports %s: an area must not import another area", name, i)
@@ -143,8 +143,8 @@ func TestDependenciesHaveOwners(t *testing.T) {
 					longest, allowed = dependency, places
 				}
 			}
-			store := strings.HasPrefix(name, "functions/") && strings.HasPrefix(path.Base(name), "store") && longest == "github.com/aws/aws-sdk-go-v2"
-			if !isUnder(name, allowed...) && !store {
+			isStore := strings.HasPrefix(name, "functions/") && strings.HasPrefix(path.Base(name), "store") && longest == "github.com/aws/aws-sdk-go-v2"
+			if !isUnder(name, allowed...) && !isStore {
 				t.Errorf("%s imports %s, which only %v may import; the owners are in functions/layout_test.go", name, i, allowed)
 			}
 		}
@@ -158,9 +158,9 @@ func TestLayout(t *testing.T) {
 	lines := map[string]int{}
 	eachGoFile(t, func(name string, _ []string, text string) {
 		lines[name] = strings.Count(text, "\n")
-		for _, drawer := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
-			if base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test"); base == drawer || path.Base(path.Dir(name)) == drawer {
-				t.Errorf("%s: choose a name that says what it contains, not %s", name, drawer)
+		for _, vagueName := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
+			if base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test"); base == vagueName || path.Base(path.Dir(name)) == vagueName {
+				t.Errorf("%s: choose a name that says what it contains, not %s", name, vagueName)
 			}
 		}
 	})
@@ -200,8 +200,8 @@ func TestLayers(t *testing.T) {
 	}
 	described := map[string]bool{}
 	eachGoFile(t, func(name string, imports []string, text string) {
-		place, ours := strings.CutPrefix(path.Dir(name), "shared/")
-		if !ours || path.Base(place) == "testdata" {
+		place, isShared := strings.CutPrefix(path.Dir(name), "shared/")
+		if !isShared || path.Base(place) == "testdata" {
 			return
 		}
 		own, known := layer[place]
@@ -213,7 +213,7 @@ func TestLayers(t *testing.T) {
 			return
 		}
 		for _, i := range imports {
-			if target, ours := strings.CutPrefix(i, modulePath+"shared/"); ours && layer[target] >= own {
+			if target, targetIsShared := strings.CutPrefix(i, modulePath+"shared/"); targetIsShared && layer[target] >= own {
 				t.Errorf("%s imports %s, which is not in a lower layer", name, i)
 			}
 		}

@@ -21,9 +21,9 @@ const readRecordsMax = 1000
 
 // limitChecker is a transport that checks the Limit of each Query and Scan.
 type limitChecker struct {
-	mu    sync.Mutex
-	reads int
-	wrong []string
+	mu            sync.Mutex
+	reads         int
+	invalidBodies []string
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -42,7 +42,7 @@ func (l *limitChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.mu.Lock()
 		l.reads++
 		if in.Limit < 1 || in.Limit > readRecordsMax {
-			l.wrong = append(l.wrong, string(text))
+			l.invalidBodies = append(l.invalidBodies, string(text))
 		}
 		l.mu.Unlock()
 	}
@@ -84,7 +84,7 @@ func TestEveryReadHasALimit(t *testing.T) {
 	if l.reads < before+3+2*table.OperatorShards {
 		t.Errorf("%d reads of companies, due posts and approved replies", l.reads-before)
 	}
-	for _, body := range l.wrong {
+	for _, body := range l.invalidBodies {
 		t.Errorf("a call without a limit of at most %d records: %s", readRecordsMax, body)
 	}
 }

@@ -37,24 +37,24 @@ func BenchmarkReads(b *testing.B) {
 		if err != nil {
 			return nil, err
 		}
-		body, _, err := api.NewJSONList[feedback.Feedback](texts).Page()
+		body, _, err := api.NewJSONList[feedback.Feedback](texts).MarshalPage()
 		return body, err
 	}
-	year := func() ([]byte, error) {
+	listYear := func() ([]byte, error) {
 		found, next, err := points.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "growth.visits", Grain: metrics.GrainDay, Limit: 365})
 		if err != nil {
 			return nil, err
 		}
-		body, _, err := api.NewList(table.Page[metrics.Point]{Records: found, Next: next.String()}).Page()
+		body, _, err := api.NewList(table.Page[metrics.Point]{Records: found, Next: next.String()}).MarshalPage()
 		return body, err
 	}
-	const one = "fbk_00000000000000000000000205" // the first record of the plain list
+	const firstID = "fbk_00000000000000000000000205" // the first record of the plain list
 	plain := newSDKTable(b, replay)
 	text200, err := list(200)
 	if err != nil {
 		b.Fatal(err)
 	}
-	text365, err := year()
+	text365, err := listYear()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,19 +62,19 @@ func BenchmarkReads(b *testing.B) {
 	putWithSDK[metrics.Point](b, plain, "points", text365)
 	replay.StartRecording()
 	for _, read := range []struct {
-		name       string
-		ours, them func() ([]byte, error)
+		name      string
+		ours, sdk func() ([]byte, error)
 	}{
 		{"reviews=200", func() ([]byte, error) { return list(200) }, func() ([]byte, error) { return listWithSDK[feedback.Feedback](ctx, plain, "feedback", 200) }},
 		{"reviews=50", func() ([]byte, error) { return list(50) }, func() ([]byte, error) { return listWithSDK[feedback.Feedback](ctx, plain, "feedback", 50) }},
 		{"reviews=1", func() ([]byte, error) {
-			record, err := reviews.Get(ctx, s.CompanyID, one)
+			record, err := reviews.Get(ctx, s.CompanyID, firstID)
 			if err != nil {
 				return nil, err
 			}
 			return schema.Encode(record)
 		}, func() ([]byte, error) { return getWithSDK[feedback.Feedback](ctx, plain, "feedback") }},
-		{"points=365", year, func() ([]byte, error) {
+		{"points=365", listYear, func() ([]byte, error) {
 			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // also reads the definition, because our code does
 				return nil, err
 			}
@@ -85,7 +85,7 @@ func BenchmarkReads(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for way, do := range map[string]func() ([]byte, error){"ours": read.ours, "plain": read.them} {
+		for way, do := range map[string]func() ([]byte, error){"ours": read.ours, "plain": read.sdk} {
 			b.Run(read.name+"/way="+way, func(b *testing.B) {
 				b.ReportAllocs()
 				var body []byte
@@ -116,11 +116,11 @@ type sdkTable struct {
 	name string
 }
 
-func newSDKTable(b *testing.B, over http.RoundTripper) sdkTable {
+func newSDKTable(b *testing.B, transport http.RoundTripper) sdkTable {
 	b.Helper()
-	o := apitest.Options(b, nil, over)
+	o := apitest.Options(b, nil, transport)
 	return sdkTable{dynamodb.New(dynamodb.Options{
-		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: &o.Endpoint, HTTPClient: &http.Client{Transport: over},
+		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: &o.Endpoint, HTTPClient: &http.Client{Transport: transport},
 	}), o.Name}
 }
 

@@ -37,11 +37,11 @@ func TestLogHasNoKeys(t *testing.T) {
 	log := &lockedBuffer{}
 	s := apitest.New(t, functions.Operations)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.NewJSONHandler(log, nil))))
-	key, leaked := s.Key(t), s.Key(t)
+	key, leaked := s.IssueKey(t), s.IssueKey(t)
 	root := "/v1/companies/" + s.CompanyID
-	quoted := func(format string) string { return strings.ReplaceAll(format, "KEY", leaked) }
-	tool := func(name, arguments string) string {
-		return quoted(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`)
+	insertKey := func(format string) string { return strings.ReplaceAll(format, "KEY", leaked) }
+	toolCall := func(name, arguments string) string {
+		return insertKey(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`)
 	}
 	for _, c := range []struct{ method, path, body, header string }{
 		{"GET", root + "/plan/boards?KEY=1", "", ""},
@@ -79,25 +79,25 @@ func TestLogHasNoKeys(t *testing.T) {
 		{"POST", root + "/keys", `{}`, "Idempotency-Key: KEY"},
 		{"GET", root, "", "Authorization: KEY KEY"},
 		{"GET", root, "", "Authorization: Bearer KEYx"},
-		{"POST", "/mcp", tool("service_get_company", `{"KEY":1}`), ""},
-		{"POST", "/mcp", tool("service_get_company", `{"companyId":"KEY"}`), ""},
-		{"POST", "/mcp", tool("service_get_plan_item", `{"itemId":"KEY"}`), ""},
-		{"POST", "/mcp", tool("service_get_plan_item", `"KEY"`), ""},
-		{"POST", "/mcp", tool("KEY", `{}`), ""},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"KEY"}`), ""},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":"KEY","method":"ping"}`), ""},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"KEY":"ping"}`), ""},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"KEY","KEY":1}}`), ""},
-		{"POST", "/mcp", quoted(`KEY`), ""},
-		{"POST", "/mcp?KEY=1", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), ""},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Mcp-Protocol-Version: KEY"},
-		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Origin: https://KEY"},
+		{"POST", "/mcp", toolCall("service_get_company", `{"KEY":1}`), ""},
+		{"POST", "/mcp", toolCall("service_get_company", `{"companyId":"KEY"}`), ""},
+		{"POST", "/mcp", toolCall("service_get_plan_item", `{"itemId":"KEY"}`), ""},
+		{"POST", "/mcp", toolCall("service_get_plan_item", `"KEY"`), ""},
+		{"POST", "/mcp", toolCall("KEY", `{}`), ""},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":1,"method":"KEY"}`), ""},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":"KEY","method":"ping"}`), ""},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":1,"KEY":"ping"}`), ""},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"KEY","KEY":1}}`), ""},
+		{"POST", "/mcp", insertKey(`KEY`), ""},
+		{"POST", "/mcp?KEY=1", insertKey(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), ""},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Mcp-Protocol-Version: KEY"},
+		{"POST", "/mcp", insertKey(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Origin: https://KEY"},
 	} {
 		log.Reset()
-		r := httptest.NewRequest(c.method, "/", strings.NewReader(quoted(c.body)))
-		r.URL, r.RequestURI = mustParse(t, quoted(c.path)), quoted(c.path)
+		r := httptest.NewRequest(c.method, "/", strings.NewReader(insertKey(c.body)))
+		r.URL, r.RequestURI = mustParse(t, insertKey(c.path)), insertKey(c.path)
 		r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
-		if name, value, ok := strings.Cut(quoted(c.header), ": "); ok {
+		if name, value, ok := strings.Cut(insertKey(c.header), ": "); ok {
 			r.Header.Set(name, value)
 		}
 		s.Do(r)
@@ -125,7 +125,7 @@ func TestLogHasTheTrace(t *testing.T) {
 	log := &lockedBuffer{}
 	s := apitest.New(t, functions.Operations)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.NewJSONHandler(log, nil))))
-	key, trace, parent, other := s.Key(t), strings.Repeat("0a", 16), strings.Repeat("0b", 8), strings.Repeat("0c", 16)
+	key, trace, parent, other := s.IssueKey(t), strings.Repeat("0a", 16), strings.Repeat("0b", 8), strings.Repeat("0c", 16)
 	valid := "00-" + trace + "-" + parent + "-01"
 	call := func(meta string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_company","arguments":{},"_meta":{` + meta + `}}}`

@@ -20,7 +20,7 @@ func validValues(t *testing.T, f schema.Field) (out []any) {
 	t.Helper()
 	form, known := f.Format+f.Pattern, samplesOf(f)
 	if form != "" && known == nil {
-		t.Fatalf("functions/generated_test.go: samples has no %s, the form of %s", form, f.Name)
+		t.Fatalf("functions/generated_test.go: sampleTexts has no %s, the form of %s", form, f.Name)
 	}
 	switch {
 	case f.Kind == schema.Any:
@@ -82,7 +82,7 @@ func TestNullClears(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			importLines(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only posts for the platform push have a destination
-			key, o := s.Key(t), operationRow(t, op)
+			key, o := s.IssueKey(t), operationRow(t, op)
 			update := func(name string, value any) apitest.Response {
 				args := pathArguments(o)
 				args[name] = value
@@ -96,9 +96,9 @@ func TestNullClears(t *testing.T) {
 				if f.In != schema.InBody {
 					continue
 				}
-				clears := left[f.Name]
+				clearable := left[f.Name]
 				delete(left, f.Name)
-				if !clears {
+				if !clearable {
 					before := storedRecord(t, s, key, op)
 					r := update(f.Name, nil)
 					if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.HasPrefix(messages[0], "body."+f.Name+": must not be null") {
@@ -152,7 +152,7 @@ func removeVolatileFields(object map[string]any) {
 		delete(object, name)
 	}
 	for _, value := range object {
-		if record, is := value.(map[string]any); is {
+		if record, ok := value.(map[string]any); ok {
 			removeVolatileFields(record)
 		}
 	}
@@ -182,7 +182,7 @@ func TestNullOfCreates(t *testing.T) {
 			var results [2]map[string]any
 			for i, args := range []map[string]any{bare, nulls} {
 				s := start(t, nil)
-				r := s.Call(t, s.Key(t), op.ID, args)
+				r := s.Call(t, s.IssueKey(t), op.ID, args)
 				if r.Status != http.StatusOK {
 					t.Fatalf("the arguments %v: status %d, want 200: %s", args, r.Status, r.Body)
 				}
@@ -199,7 +199,7 @@ func TestNullOfCreates(t *testing.T) {
 				}
 				args := maps.Clone(bare)
 				args[f.Name] = nil
-				r := s.Call(t, s.Key(t), op.ID, args)
+				r := s.Call(t, s.IssueKey(t), op.ID, args)
 				if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.HasPrefix(messages[0], "body."+f.Name+": must not be null") {
 					t.Errorf("%s: null: %d %s", f.Name, r.Status, r.Body)
 				}
@@ -213,7 +213,7 @@ func TestNullOfCreates(t *testing.T) {
 func TestNullArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range toolOperations() {
 		if op.Effect != api.Read {
 			continue
@@ -221,7 +221,7 @@ func TestNullArguments(t *testing.T) {
 		bare, nulls := maps.Clone(fixtureArguments[op.ID]), maps.Clone(fixtureArguments[op.ID])
 		for _, f := range op.Input {
 			if _, has := bare[f.Name]; !has && !f.Required {
-				nulls[f.Argument()] = nil
+				nulls[f.ArgumentName()] = nil
 			}
 		}
 		if op.HasCompanyID() {

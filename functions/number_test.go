@@ -17,11 +17,11 @@ import (
 
 // argumentsWithNumber returns a set of arguments for each path within the field that accepts a
 // number. Each set is a copy of base with the number at that path.
-func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
-	add := func(value any, at string) {
+func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []argumentVariant) {
+	add := func(value any, suffix string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, invalidRequest{args, "." + f.Name + at})
+		out = append(out, argumentVariant{args, "." + f.Name + suffix})
 	}
 	switch {
 	case f.Kind == schema.Number, f.Kind == schema.Integer && f.In == schema.InBody:
@@ -42,7 +42,7 @@ func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMes
 
 // eachNumber calls visit for every path at which any operation accepts a number. It returns how
 // many times it called visit.
-func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p invalidRequest)) (visited int) {
+func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p argumentVariant)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
 			for _, p := range argumentsWithNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
@@ -62,8 +62,8 @@ var negativeZeroPattern = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key, compared := s.Key(t), 0
-	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p invalidRequest) {
+	key, compared := s.IssueKey(t), 0
+	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p argumentVariant) {
 		r := s.Call(t, key, op.ID, p.args)
 		if r.Status == http.StatusBadRequest && strings.Contains(r.Body, p.path[1:]+": must be between") {
 			return // 0 is also outside the field's range
@@ -79,16 +79,16 @@ func TestNegativeZero(t *testing.T) {
 			return
 		}
 		compared++
-		own := map[string]any{}
+		readArguments := map[string]any{}
 		for _, segment := range api.PathSegments(operationNamed(t, reader).Path) {
 			if name, ok := api.PathParameter(segment); ok && name != "companyId" {
-				own[name] = p.args[name]
-				if own[name] == nil {
-					own[name] = id
+				readArguments[name] = p.args[name]
+				if readArguments[name] == nil {
+					readArguments[name] = id
 				}
 			}
 		}
-		read := s.Call(t, key, reader, own)
+		read := s.Call(t, key, reader, readArguments)
 		if tag := r.Header.Get("ETag"); read.Status != http.StatusOK || tag == "" || read.Header.Get("ETag") != tag {
 			t.Errorf("%s, %s: ETag %s, then %d %s", op.ID, p.path, tag, read.Status, read.Header.Get("ETag"))
 		}
@@ -109,9 +109,9 @@ func TestNegativeZero(t *testing.T) {
 func TestNumberOutOfRange(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, number := range []string{"1e-130", "1e-400", "-0.001e-400", "1e126", "1e400"} {
-		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p invalidRequest) {
+		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p argumentVariant) {
 			r := s.Call(t, key, op.ID, p.args)
 			want := string(f.In) + p.path + ": must be 0 or between 1e-129 and 1e125, positive or negative"
 			if f.Kind == schema.Integer || strings.Contains(r.Body, "must be a whole number") {

@@ -131,9 +131,9 @@ func putOlderItems(t *testing.T, s *apitest.Service, name string) {
 }
 
 // attributeValue converts an attribute value from DynamoDB's JSON format.
-func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
+func attributeValue(t *testing.T, attribute map[string]any) types.AttributeValue {
 	t.Helper()
-	for kind, value := range typed {
+	for kind, value := range attribute {
 		switch kind {
 		case "S":
 			return &types.AttributeValueMemberS{Value: value.(string)}
@@ -161,27 +161,27 @@ func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
 			return fields
 		}
 	}
-	t.Fatalf("no attribute: %v", typed)
+	t.Fatalf("no attribute: %v", attribute)
 	return nil
 }
 
-// claimIDs matches claim ids, which are different for each claim.
-var claimIDs = regexp.MustCompile(`clm_[0-9a-z]+`)
+// claimIDPattern matches claim ids, which are different for each claim.
+var claimIDPattern = regexp.MustCompile(`clm_[0-9a-z]+`)
 
 // listEverything returns the items in every list of the company, by operation and arguments. It
 // leaves out the lists of keys and of changes, because testdata/older does not contain them.
 func listEverything(t *testing.T, s *apitest.Service) map[string][]string {
 	t.Helper()
-	lists, key := map[string][]string{}, s.Key(t)
+	lists, key := map[string][]string{}, s.IssueKey(t)
 	list := func(op string, args map[string]any) {
 		name, cursor := fmt.Sprint(op, args), ""
 		for more := true; more; {
-			call := map[string]any{"limit": 3}
+			arguments := map[string]any{"limit": 3}
 			if cursor != "" {
-				call["cursor"] = cursor
+				arguments["cursor"] = cursor
 			}
-			maps.Copy(call, args)
-			r := s.Call(t, key, op, call)
+			maps.Copy(arguments, args)
+			r := s.Call(t, key, op, arguments)
 			if r.Status != 200 {
 				t.Fatalf("%s: status %d, want 200: %s", name, r.Status, r.Body)
 			}
@@ -190,7 +190,7 @@ func listEverything(t *testing.T, s *apitest.Service) map[string][]string {
 				if err != nil {
 					t.Fatal(err)
 				}
-				lists[name] = append(lists[name], claimIDs.ReplaceAllString(strings.ReplaceAll(string(text), s.CompanyID, "COMPANY"), "clm_"))
+				lists[name] = append(lists[name], claimIDPattern.ReplaceAllString(strings.ReplaceAll(string(text), s.CompanyID, "COMPANY"), "clm_"))
 			}
 			cursor, more = r.NextCursor(t)
 		}
@@ -205,18 +205,18 @@ func listEverything(t *testing.T, s *apitest.Service) map[string][]string {
 			list(op.ID, args)
 			for _, f := range op.Input {
 				for _, value := range f.Enum {
-					with := maps.Clone(args)
-					with[f.Name] = value
-					list(op.ID, with)
+					filtered := maps.Clone(args)
+					filtered[f.Name] = value
+					list(op.ID, filtered)
 				}
 			}
 		}
 	}
-	for _, days := range []map[string]any{
+	for _, filter := range []map[string]any{
 		{"postedFrom": "2026-03-01", "postedTo": "2026-03-01"}, {"postedFrom": "2026-03-01"}, {"postedTo": "2026-03-02"},
 		{"postedFrom": "2026-01-01", "replyStatus": "draft"}, {"postedFrom": "2026-01-01", "replyStatus": "posting"}, {"postedFrom": "2026-01-01", "source": "app_store"},
 	} {
-		list("list_feedback", days)
+		list("list_feedback", filter)
 	}
 	return lists
 }
@@ -230,13 +230,13 @@ func indexKeys(t *testing.T, s *apitest.Service) map[string][]string {
 			if sk := table.KeyOf(item).SK; strings.HasPrefix(sk, "index#") || strings.HasPrefix(sk, "keychange#") { // the records that mark finished migrations, and the API keys of this test
 				return nil
 			}
-			own := []string{}
+			values := []string{}
 			for _, name := range slices.Sorted(maps.Keys(item)) {
 				if value, isText := item[name].(*types.AttributeValueMemberS); isText && strings.HasPrefix(name, "gsi") {
-					own = append(own, name+" "+strings.ReplaceAll(value.Value, s.CompanyID, "COMPANY"))
+					values = append(values, name+" "+strings.ReplaceAll(value.Value, s.CompanyID, "COMPANY"))
 				}
 			}
-			keys[a.Name+" "+table.KeyOf(item).SK] = own
+			keys[a.Name+" "+table.KeyOf(item).SK] = values
 			return nil
 		})
 		if err != nil {

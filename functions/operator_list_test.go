@@ -31,8 +31,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// newOwnTable returns a service with its own table, which no other test uses.
-func newOwnTable(t *testing.T) *apitest.Service {
+// newServiceWithOwnTable returns a service with its own table, which no other test uses.
+func newServiceWithOwnTable(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	o := apitest.Options(t, s.Clock.Now, nil)
@@ -184,14 +184,14 @@ func TestOperatorListsAreRight(t *testing.T) {
 	if testing.Short() {
 		steps = 150
 	}
-	s := newOwnTable(t)
+	s := newServiceWithOwnTable(t)
 	seed := uint64(time.Now().UnixNano())
 	w := &workWalk{t: t, s: s, random: mathrand.New(mathrand.NewPCG(seed, 1)), keys: map[string]string{}}
 	t.Logf("the seed is %d", seed)
 	for range 3 {
 		w.createCompany()
 	}
-	w.claimOne(w.companies[0])
+	w.claimPostAndReply(w.companies[0])
 	checkFinders(t, s, checkOperatorLists(t, s, "a claim of a post and of a reply"))
 	for n := range steps {
 		s.Clock.Advance(time.Duration(w.random.IntN(10)) * time.Minute)
@@ -204,7 +204,7 @@ func TestOperatorListsAreRight(t *testing.T) {
 			return
 		}
 	}
-	makeOlder(t, s)
+	downgradeTable(t, s)
 	ids, err := company.NewStore(s.Table).ScanIDs(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -217,9 +217,9 @@ func TestOperatorListsAreRight(t *testing.T) {
 	}
 }
 
-// makeOlder makes the table look as if a version without the operator's lists had written it. It
-// removes everything that such a version would not have written.
-func makeOlder(t *testing.T, s *apitest.Service) {
+// downgradeTable makes the table look as if a version without the operator's lists had written it.
+// It removes everything that such a version would not have written.
+func downgradeTable(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, item := range scanItems(t, s, table.Base) {
 		key := table.KeyOf(item)
@@ -249,7 +249,7 @@ type workWalk struct {
 	keys      map[string]string // secret API keys by company id
 }
 
-func pick[T any](w *workWalk, of ...T) T { return of[w.random.IntN(len(of))] }
+func pick[T any](w *workWalk, values ...T) T { return values[w.random.IntN(len(values))] }
 
 func (w *workWalk) createCompany() {
 	w.t.Helper()
@@ -257,14 +257,14 @@ func (w *workWalk) createCompany() {
 	if err := company.NewStore(w.s.Table).Create(w.t.Context(), c); err != nil {
 		w.t.Fatal(err)
 	}
-	one := *w.s
-	one.CompanyID = c.ID
-	w.keys[c.ID] = one.Key(w.t)
+	service := *w.s
+	service.CompanyID = c.ID
+	w.keys[c.ID] = service.IssueKey(w.t)
 	w.companies = append(w.companies, c.ID)
 }
 
-// claimOne creates a post that is due and a reply that is approved, and claims both.
-func (w *workWalk) claimOne(companyID string) {
+// claimPostAndReply creates a post that is due and a reply that is approved, and claims both.
+func (w *workWalk) claimPostAndReply(companyID string) {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
 	for _, kind := range functions.Transfers(w.s.Table) {
@@ -293,8 +293,8 @@ func (w *workWalk) claimOne(companyID string) {
 	}
 }
 
-// time returns a time around now, or null.
-func (w *workWalk) time() any {
+// randomTime returns a time around now, or null.
+func (w *workWalk) randomTime() any {
 	if w.random.IntN(6) == 0 {
 		return nil
 	}
@@ -306,18 +306,18 @@ func (w *workWalk) time() any {
 func (w *workWalk) step() string {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
-	one := *w.s
-	one.CompanyID = pick(w, w.companies...)
-	key := w.keys[one.CompanyID]
+	service := *w.s
+	service.CompanyID = pick(w, w.companies...)
+	key := w.keys[service.CompanyID]
 	post, review := pick(w, "pst_1", "pst_2", "pst_3"), pick(w, "fbk_1", "fbk_2")
 	call := func(op string, args map[string]any) string {
-		r := one.Call(t, key, op, args)
+		r := service.Call(t, key, op, args)
 		if r.Status >= 500 {
 			t.Fatalf("%s %v: %d %s", op, args, r.Status, r.Body)
 		}
 		return fmt.Sprint(op, args, r.Status)
 	}
-	load := func(kind string, record map[string]any) string {
+	importRecord := func(kind string, record map[string]any) string {
 		text, err := json.Marshal(record)
 		if err != nil {
 			t.Fatal(err)
@@ -331,9 +331,9 @@ func (w *workWalk) step() string {
 				return fmt.Sprint("a refused import of ", string(text))
 			}
 			if typ.CanMerge() && w.random.IntN(2) == 0 {
-				_, err = typ.Merge(ctx, one.CompanyID, []any{checked})
+				_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
 			} else {
-				err = typ.Write(ctx, one.CompanyID, []any{checked})
+				err = typ.Write(ctx, service.CompanyID, []any{checked})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -344,9 +344,9 @@ func (w *workWalk) step() string {
 	posts, replies := broadcast.NewStore(w.s.Table), feedback.NewStore(w.s.Table)
 	switch w.random.IntN(14) {
 	case 0:
-		return call("create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": pick(w, "draft", "scheduled"), "scheduledFor": w.time()})
+		return call("create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": pick(w, "draft", "scheduled"), "scheduledFor": w.randomTime()})
 	case 1:
-		return call("update_broadcast_post", map[string]any{"postId": post, "status": pick(w, "draft", "scheduled"), "scheduledFor": w.time()})
+		return call("update_broadcast_post", map[string]any{"postId": post, "status": pick(w, "draft", "scheduled"), "scheduledFor": w.randomTime()})
 	case 2:
 		return call("update_broadcast_post", map[string]any{"postId": post, "title": pick(w, "a", "b")})
 	case 3:
@@ -355,12 +355,12 @@ func (w *workWalk) step() string {
 		}
 		return call("delete_feedback", map[string]any{"feedbackId": review})
 	case 4, 5:
-		return load("post", map[string]any{"id": post, "platform": pick[any](w, "x", "push", nil), "body": "B", "status": pick(w, "draft", "scheduled", "publishing", "published", "failed"), "scheduledFor": w.time()})
+		return importRecord("post", map[string]any{"id": post, "platform": pick[any](w, "x", "push", nil), "body": "B", "status": pick(w, "draft", "scheduled", "publishing", "published", "failed"), "scheduledFor": w.randomTime()})
 	case 6:
-		_, err := posts.ClaimPost(ctx, one.CompanyID, post)
+		_, err := posts.ClaimPost(ctx, service.CompanyID, post)
 		return fmt.Sprint("a claim of a post ", err)
 	case 7:
-		claimed, err := posts.StuckPosts(ctx, one.CompanyID, "9")
+		claimed, err := posts.StuckPosts(ctx, service.CompanyID, "9")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,16 +371,16 @@ func (w *workWalk) step() string {
 			}
 			switch w.random.IntN(3) {
 			case 0:
-				_, err = posts.ReportPublished(ctx, one.CompanyID, c.ID, claimID, broadcast.Outcome{})
+				_, err = posts.ReportPublished(ctx, service.CompanyID, c.ID, claimID, broadcast.Outcome{})
 			case 1:
-				_, err = posts.ReportFailed(ctx, one.CompanyID, c.ID, claimID, "no")
+				_, err = posts.ReportFailed(ctx, service.CompanyID, c.ID, claimID, "no")
 			case 2:
-				_, err = posts.RetryPost(ctx, one.CompanyID, c.ID, claimID)
+				_, err = posts.RetryPost(ctx, service.CompanyID, c.ID, claimID)
 			}
 		}
 		return fmt.Sprint("reports of posts ", err)
 	case 8, 9:
-		return load("feedback", map[string]any{
+		return importRecord("feedback", map[string]any{
 			"id": review, "source": "reddit", "externalId": review, "replyBody": pick[any](w, nil, "", "Thanks"), "priority": w.random.IntN(9),
 			"replyStatus": pick(w, "none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"),
 		})
@@ -393,18 +393,18 @@ func (w *workWalk) step() string {
 		}
 		return call("update_feedback_reply", args)
 	case 12:
-		_, err := replies.ClaimReply(ctx, one.CompanyID, review, nil)
+		_, err := replies.ClaimReply(ctx, service.CompanyID, review, nil)
 		return fmt.Sprint("a claim of a reply ", err)
 	}
 	if w.random.IntN(8) == 0 {
-		if _, err := company.NewStore(w.s.Table).Erase(ctx, one.CompanyID, nil); err != nil {
+		if _, err := company.NewStore(w.s.Table).Erase(ctx, service.CompanyID, nil); err != nil {
 			t.Fatal(err)
 		}
-		w.companies = slices.DeleteFunc(w.companies, func(id string) bool { return id == one.CompanyID })
+		w.companies = slices.DeleteFunc(w.companies, func(id string) bool { return id == service.CompanyID })
 		w.createCompany()
 		return "an erasure"
 	}
-	claimed, err := replies.StuckReplies(ctx, one.CompanyID, "9")
+	claimed, err := replies.StuckReplies(ctx, service.CompanyID, "9")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,9 +414,9 @@ func (w *workWalk) step() string {
 			claimID = *c.ClaimID
 		}
 		if w.random.IntN(2) == 0 {
-			_, err = replies.ReportPosted(ctx, one.CompanyID, c.ID, claimID)
+			_, err = replies.ReportPosted(ctx, service.CompanyID, c.ID, claimID)
 		} else {
-			_, err = replies.ReportReplyFailed(ctx, one.CompanyID, c.ID, claimID)
+			_, err = replies.ReportReplyFailed(ctx, service.CompanyID, c.ID, claimID)
 		}
 	}
 	return fmt.Sprint("reports of replies ", err)
@@ -430,14 +430,14 @@ func TestPollUnitsAreFlat(t *testing.T) {
 	if !testing.Short() {
 		numbers = append(numbers, 1000)
 	}
-	s := newOwnTable(t)
+	s := newServiceWithOwnTable(t)
 	if _, err := migration.Run(t.Context(), s.Table, functions.Migrations(), nil, false, func(migration.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
-	posts, replies, have := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
+	posts, replies, companyCount := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
 	for _, n := range numbers {
 		var items []table.Item
-		for ; have < n; have++ {
+		for ; companyCount < n; companyCount++ {
 			companyID, later := s.Table.NewID(id.CompanyPrefix), timestamp.Format(s.Clock.Now().Add(time.Hour))
 			items = append(items, s.Table.NewItem(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}), s.Table.NewItem(table.Keys{
 				Key:  table.Key{PK: table.Partition(companyID, "broadcast"), SK: "post#pst_1"},
@@ -452,32 +452,32 @@ func TestPollUnitsAreFlat(t *testing.T) {
 			"claimed posts":   func(ctx context.Context) ([]string, error) { return posts.CompaniesWithClaimedPosts(ctx, "9") },
 			"claimed replies": func(ctx context.Context) ([]string, error) { return replies.CompaniesWithClaimedReplies(ctx, "9") },
 		} {
-			ctx, request := apitest.Request(t)
+			ctx, request := apitest.NewRequest(t)
 			found, err := find(ctx)
 			if err != nil || len(found) != 0 {
 				t.Errorf("%s: the companies %v, error %v; want none", name, found, err)
 			}
-			if got, want := request.Units(), (table.Units{Calls: table.OperatorShards, Read: table.OperatorShards * 0.5}); got != want {
+			if got, want := request.Usage(), (table.Usage{Calls: table.OperatorShards, Read: table.OperatorShards * 0.5}); got != want {
 				t.Errorf("%s of %d companies: %+v, want %+v", name, n, got, want)
 			}
 		}
-		ctx, request := apitest.Request(t)
+		ctx, request := apitest.NewRequest(t)
 		ids, scanned, err := company.NewStore(s.Table).IDs(ctx)
 		if err != nil || scanned || len(ids) != n {
 			t.Errorf("%d companies in the registry, error %v; want %d", len(ids), err, n)
 		}
-		t.Logf("the registry of %d companies: %+v", n, request.Units())
+		t.Logf("the registry of %d companies: %+v", n, request.Usage())
 	}
 }
 
-// indexUnits is a transport that adds up the write units that an index consumes.
-type indexUnits struct {
+// indexUnitCounter is a transport that adds up the write units that an index consumes.
+type indexUnitCounter struct {
 	index string
 	mu    sync.Mutex
 	units float64
 }
 
-func (u *indexUnits) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u *indexUnitCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -511,7 +511,7 @@ func (u *indexUnits) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // take returns the units consumed since the last call of take.
-func (u *indexUnits) take() float64 {
+func (u *indexUnitCounter) take() float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	units := u.units
@@ -523,9 +523,9 @@ func (u *indexUnits) take() float64 {
 // scripts/docs/explanation/table.md says.
 func TestOperatorIndexUnits(t *testing.T) {
 	t.Parallel()
-	units := &indexUnits{index: table.GSI6.Name()}
-	s := apitest.NewOver(t, functions.Operations, units)
-	key, ctx := s.Key(t), t.Context()
+	units := &indexUnitCounter{index: table.GSI6.Name()}
+	s := apitest.NewWithTransport(t, functions.Operations, units)
+	key, ctx := s.IssueKey(t), t.Context()
 	posts, replies := broadcast.NewStore(s.Table), feedback.NewStore(s.Table)
 	at := func(d time.Duration) string { return timestamp.Format(s.Clock.Now().Add(d)) }
 	call := func(op string, args map[string]any) map[string]any {

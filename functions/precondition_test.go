@@ -25,7 +25,7 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
 	s := start(t, calls)
-	key, refused := s.Key(t), 0
+	key, refused := s.IssueKey(t), 0
 	for _, op := range functions.Operations(nil) {
 		if op.Effect == api.Read || op.NotTool || honoursIfMatch(op) {
 			continue
@@ -54,7 +54,7 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 func TestEntityTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // the current key's lastUsedAt changes with each request
 			continue
@@ -101,7 +101,7 @@ func TestPreconditions(t *testing.T) {
 		t.Run(changer, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			read := func() (string, string) {
 				r := s.Call(t, key, reader, pathArguments(o))
 				if r.Status != http.StatusOK {
@@ -156,7 +156,7 @@ func TestPreconditionOnMissingRecord(t *testing.T) {
 	s := start(t, nil)
 	other := start(t, nil)
 	other.CompanyID = s.Table.NewID("co")
-	key := other.Key(t)
+	key := other.IssueKey(t)
 	for _, value := range []string{"*", `"x"`} {
 		r := other.Call(t, key, "update_context_brand_kit", map[string]any{"artStyle": "Flat", "If-Match": value})
 		if r.Status != http.StatusPreconditionFailed {
@@ -176,7 +176,7 @@ func TestPreconditionOnMissingRecord(t *testing.T) {
 func TestPublishChangesTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	item := s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "Live", "status": "published"})
 	itemID := item.JSON(t)["id"]
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {

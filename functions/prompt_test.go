@@ -35,17 +35,17 @@ func TestPromptsNameTools(t *testing.T) {
 		if !strings.HasPrefix(p.Stop, "Stop there.") || !strings.Contains(strings.ToLower(p.Stop), "a person") {
 			t.Errorf("%s ends with %q, want what a person decides", p.Name, p.Stop)
 		}
-		named := 0
+		toolCount := 0
 		for _, s := range append(slices.Clone(p.Steps), mcpserver.PromptStep{Text: p.Stop}) {
 			for _, tool := range s.Tools() {
-				named++
+				toolCount++
 				if may, exists := mayName[tool]; !exists || !may {
 					t.Errorf("%s names %s: exists %t, may be named %t", p.Name, tool, exists, may)
 				}
 			}
 		}
-		if named < 3 {
-			t.Errorf("%s names %d tools, want at least 3", p.Name, named)
+		if toolCount < 3 {
+			t.Errorf("%s names %d tools, want at least 3", p.Name, toolCount)
 		}
 		text := fmt.Sprint(p.Steps, p.Stop)
 		for _, a := range p.Arguments {
@@ -135,7 +135,7 @@ func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	keys := map[string][]auth.Scope{
-		"all": auth.Scopes(), "drafting": auth.DraftingAgent(), "reviews": {auth.FeedbackDraft}, "metrics": {auth.MetricsRead}, "site": {auth.OptimiseRead},
+		"all": auth.Scopes(), "drafting": auth.DraftingAgentScopes(), "reviews": {auth.FeedbackDraft}, "metrics": {auth.MetricsRead}, "site": {auth.OptimiseRead},
 		"posts": {auth.BroadcastWrite, auth.PlanRead}, "company": {auth.CompanyRead},
 		"reader": {auth.FeedbackRead, auth.BroadcastRead, auth.PlanRead, auth.MetricsRead, auth.OptimiseRead, auth.ContextRead},
 	}
@@ -146,9 +146,9 @@ func TestPromptsOfEveryKey(t *testing.T) {
 		"reader": "review-audit weekly-growth-report what-happened", "all feedback,context": "triage-reviews", "all company,keys": "",
 	}
 	for name, scopes := range keys {
-		key := s.Key(t, scopes...)
+		key := s.IssueKey(t, scopes...)
 		for _, areas := range []string{"", "feedback,context", "company,keys"} {
-			at := strings.TrimSpace(name + " " + areas)
+			label := strings.TrimSpace(name + " " + areas)
 			if areas != "" && name != "all" {
 				continue
 			}
@@ -158,11 +158,11 @@ func TestPromptsOfEveryKey(t *testing.T) {
 				for _, p := range list.Result.Prompts {
 					got = append(got, p.Name)
 				}
-				if strings.Join(got, " ") != want[at] {
-					t.Errorf("%s, %s: prompts %v, want %s: %s", at, revision, got, want[at], r.Body)
+				if strings.Join(got, " ") != want[label] {
+					t.Errorf("%s, %s: prompts %v, want %s: %s", label, revision, got, want[label], r.Body)
 				}
 				if revision == "2026-07-28" && list.Result.CacheScope != "private" {
-					t.Errorf("%s: cacheScope %q, want private, because the list depends on the key", at, list.Result.CacheScope)
+					t.Errorf("%s: cacheScope %q, want private, because the list depends on the key", label, list.Result.CacheScope)
 				}
 				var tools struct {
 					Result struct{ Tools []struct{ Name string } }
@@ -170,24 +170,24 @@ func TestPromptsOfEveryKey(t *testing.T) {
 				_, r = sendPrompt(t, s, key, revision, areas, "tools/list", nil)
 				r.Decode(t, &tools)
 				for _, p := range prompts.All() {
-					get, r := sendPrompt(t, s, key, revision, areas, "prompts/get", map[string]any{"name": p.Name, "arguments": exampleArguments(p)})
+					prompt, r := sendPrompt(t, s, key, revision, areas, "prompts/get", map[string]any{"name": p.Name, "arguments": exampleArguments(p)})
 					if !slices.Contains(got, p.Name) {
-						if get.Error == nil || get.Error.Code != -32602 || get.Error.Message != fmt.Sprintf("unknown prompt %q", p.Name) {
-							t.Errorf("%s, %s: %s, want the error for an unknown prompt: %s", at, revision, p.Name, r.Body)
+						if prompt.Error == nil || prompt.Error.Code != -32602 || prompt.Error.Message != fmt.Sprintf("unknown prompt %q", p.Name) {
+							t.Errorf("%s, %s: %s, want the error for an unknown prompt: %s", label, revision, p.Name, r.Body)
 						}
 						continue
 					}
-					if r.Status != http.StatusOK || len(get.Result.Messages) != 1 || get.Result.Messages[0].Role != "user" || get.Result.Messages[0].Content.Type != "text" {
-						t.Fatalf("%s, %s: %s: status %d, want one message: %s", at, revision, p.Name, r.Status, r.Body)
+					if r.Status != http.StatusOK || len(prompt.Result.Messages) != 1 || prompt.Result.Messages[0].Role != "user" || prompt.Result.Messages[0].Content.Type != "text" {
+						t.Fatalf("%s, %s: %s: status %d, want one message: %s", label, revision, p.Name, r.Status, r.Body)
 					}
-					text := get.Result.Messages[0].Content.Text
+					text := prompt.Result.Messages[0].Content.Text
 					for _, tool := range (mcpserver.PromptStep{Text: text}).Tools() {
 						if !strings.Contains(fmt.Sprint(tools.Result.Tools), "{"+tool+"}") {
-							t.Errorf("%s, %s: %s proposes %s, which the key does not see", at, revision, p.Name, tool)
+							t.Errorf("%s, %s: %s proposes %s, which the key does not see", label, revision, p.Name, tool)
 						}
 					}
 					if strings.ContainsAny(text, "{}") || !strings.HasPrefix(text, "1. ") || !strings.Contains(text, p.Stop) {
-						t.Errorf("%s, %s: %s has no numbered steps, an open argument or no stop: %s", at, revision, p.Name, text)
+						t.Errorf("%s, %s: %s has no numbered steps, an open argument or no stop: %s", label, revision, p.Name, text)
 					}
 				}
 			}
@@ -199,7 +199,7 @@ func TestPromptsOfEveryKey(t *testing.T) {
 func TestPromptArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, c := range []struct {
 		name, arguments, want string
 		isError               bool
@@ -231,7 +231,7 @@ func TestInstructions(t *testing.T) {
 	t.Parallel()
 	const instructionsBytesMax, promptsBytesMax, promptBytesMax = 1100, 4000, 4000
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var frame struct {
 		Result struct {
 			Instructions string

@@ -15,15 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// watchedTransport is a transport to the engine that fails the test if anything other than a
+// readOnlyTransport is a transport to the engine that fails the test if anything other than a
 // partition of keys is written to.
-type watchedTransport struct {
+type readOnlyTransport struct {
 	t       *testing.T
 	enabled bool
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -42,13 +42,13 @@ func (w *watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure a read-only service serves every read, and refuses every other operation without a write.
 func TestReadOnlyService(t *testing.T) {
 	t.Parallel()
-	watched := &watchedTransport{t: t}
-	s := start(t, watched)
-	key := s.Key(t)
+	transport := &readOnlyTransport{t: t}
+	s := start(t, transport)
+	key := s.IssueKey(t)
 	config := s.Config(slog.New(slog.DiscardHandler))
 	config.ReadOnly = true
 	s.Handler = functions.Handler(s.ServingTable, config)
-	watched.enabled = true
+	transport.enabled = true
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(time.Minute) // so that no rate limit is reached
 		r := s.Call(t, key, op.ID, fixtureArguments[op.ID])

@@ -157,12 +157,12 @@ func TestNoRefusalIsSwallowed(t *testing.T) {
 	})
 	t.Run("with an Idempotency-Key", func(t *testing.T) {
 		t.Parallel()
-		testRefusals(t, idempotentOperations(), func(api.Operation) []map[string]any { return []map[string]any{{"Idempotency-Key": "once"}} }, overHTTP)
+		testRefusals(t, operationsWithIdempotencyKey(), func(api.Operation) []map[string]any { return []map[string]any{{"Idempotency-Key": "once"}} }, overHTTP)
 	})
 	t.Run("as tools", func(t *testing.T) {
 		t.Parallel()
-		plain := func(api.Operation) []map[string]any { return []map[string]any{{}} }
-		testRefusals(t, toolOperations(), plain, func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
+		noVariants := func(api.Operation) []map[string]any { return []map[string]any{{}} }
+		testRefusals(t, toolOperations(), noVariants, func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
 			t.Helper()
 			return callTool(t, s, key, op.ID, args).response(t)
 		})
@@ -189,9 +189,9 @@ func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Op
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {
 	t.Helper()
-	table := &refusingTransport{}
-	s := start(t, table)
-	key := s.Key(t)
+	transport := &refusingTransport{}
+	s := start(t, transport)
+	key := s.IssueKey(t)
 	publishFixtureBoard(t, s, key)
 	calls, requests := 0, 0
 	for _, op := range operations {
@@ -201,9 +201,9 @@ func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Op
 		}
 		for _, more := range variants(op) {
 			var got apitest.Response
-			table.refuseEachCall(t, func() {
+			transport.refuseEachCall(t, func() {
 				s.Clock.Advance(time.Minute) // so that no rate limit is reached
-				got = send(t, s, key, op, requiredArguments(op, more))
+				got = send(t, s, key, op, fixtureArgumentsWith(op, more))
 				requests++
 			}, func(call string) {
 				if call != "" {
@@ -238,9 +238,9 @@ func publishFixtureBoard(t *testing.T, s *apitest.Service, key string) {
 // empty call means that none was refused.
 func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
-	swallows := slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
+	tolerated := slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
 	switch {
-	case call == "" || swallows:
+	case call == "" || tolerated:
 		if got.Status != http.StatusOK {
 			t.Errorf("%s: status %d, want 200: %s", operation, got.Status, got.Body)
 		}
@@ -257,9 +257,9 @@ func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Resp
 // calls, because a list or an export that ended early would look complete.
 func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	t.Parallel()
-	table := &refusingTransport{}
-	s := start(t, table)
-	key := s.Key(t)
+	transport := &refusingTransport{}
+	s := start(t, transport)
+	key := s.IssueKey(t)
 	publishFixtureBoard(t, s, key)
 	s.Call(t, key, "update_feedback_reply", fixtureArguments["update_feedback_reply"])
 	s.Call(t, key, "update_broadcast_post", map[string]any{"postId": "pst_1", "status": "scheduled", "scheduledFor": "2026-08-11T09:00:00Z"})
@@ -267,7 +267,7 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	ensure := func(name string, do func(ctx context.Context) error) {
 		t.Helper()
 		var err error
-		table.refuseEachCall(t, func() { err = do(t.Context()) }, func(call string) {
+		transport.refuseEachCall(t, func() { err = do(t.Context()) }, func(call string) {
 			if call == "" && err != nil || call != "" && err == nil {
 				t.Errorf("%s, refused %q: %v", name, call, err)
 			}
@@ -290,8 +290,8 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		if len(lines) == 0 {
 			t.Errorf("the company has no %s", kind.Name)
 		}
-		full := errors.New("the disk is full")
-		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return full }); !errors.Is(err, full) {
+		errDiskFull := errors.New("the disk is full")
+		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return errDiskFull }); !errors.Is(err, errDiskFull) {
 			t.Errorf("export of %s to a full disk: %v", kind.Name, err)
 		}
 		var records []any
@@ -340,7 +340,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		}},
 		{"companies with due posts", func(ctx context.Context) error { _, err := posts.CompaniesWithDuePosts(ctx); return err }},
 		{"companies with claimed replies", func(ctx context.Context) error { _, err := replies.CompaniesWithClaimedReplies(ctx, "9"); return err }},
-		{"suspended companies", func(ctx context.Context) error { _, err := s.Keys.Suspended(ctx, []string{s.CompanyID}); return err }},
+		{"suspended companies", func(ctx context.Context) error {
+			_, err := s.Keys.SuspensionTimes(ctx, []string{s.CompanyID})
+			return err
+		}},
 		{"keys", func(ctx context.Context) error { _, err := s.Keys.List(ctx, s.CompanyID); return err }},
 		{"holder of a key", func(ctx context.Context) error {
 			token, err := auth.ParseHeader([]string{"Bearer " + key})

@@ -18,7 +18,7 @@ func TestRoundTrips(t *testing.T) {
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(time.Minute) // so that the rate limit bucket is full
 		o := operationRow(t, op)
@@ -29,11 +29,11 @@ func TestRoundTrips(t *testing.T) {
 				want = 2
 			}
 		}
-		calls := []string{"full"}
+		buckets := []string{"full"}
 		if op.Effect == api.Read {
-			calls = append(calls, "in use") // the key check makes other table calls while the bucket is not full; only reads can run twice in this test
+			buckets = append(buckets, "in use") // the key check makes other table calls while the bucket is not full; only reads can run twice in this test
 		}
-		for _, bucket := range calls {
+		for _, bucket := range buckets {
 			trips, _ := counter.Count(t, func(t *testing.T) {
 				if got := newTestRequest(t, s, op, key).send(t, s); got.Status != http.StatusOK {
 					t.Errorf("%s: status %d, want 200: %s", op.ID, got.Status, got.Body)

@@ -17,7 +17,7 @@ import (
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
 		arguments, err := json.Marshal(fixtureArguments[op.ID])
 		if err != nil {

@@ -109,9 +109,9 @@ func importLiveItems(t *testing.T, s *apitest.Service, count int) map[string]any
 	return map[string]any{"boardId": "brd_live"}
 }
 
-// jsonBytes returns an upper bound for the size of the fields' values in JSON. It is infinite if a
-// field has no bound.
-func jsonBytes(fields []schema.Field) (bytes float64) {
+// jsonBytesMax returns an upper bound for the size of the fields' values in JSON. It is infinite if
+// a field has no bound.
+func jsonBytesMax(fields []schema.Field) (bytes float64) {
 	for _, f := range fields {
 		switch {
 		case f.In != schema.InBody:
@@ -119,9 +119,9 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 		case f.Kind == schema.Map || f.Kind == schema.Any:
 			return math.Inf(1)
 		case f.Kind == schema.Array && f.Fields != nil && f.Required: // the records in the body of a push
-			bytes += jsonBytes(f.Fields)
+			bytes += jsonBytesMax(f.Fields)
 		case f.Kind == schema.Array && f.Fields != nil:
-			bytes += float64(f.ItemsMax) * (jsonBytes(f.Fields) + 100) // 100 bytes for the names of an element's properties
+			bytes += float64(f.ItemsMax) * (jsonBytesMax(f.Fields) + 100) // 100 bytes for the names of an element's properties
 		case f.Kind == schema.Array:
 			each := 6 * f.ItemCharsMax
 			if f.Format != "" { // values with a format are ASCII, so each character is one byte
@@ -139,7 +139,7 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 // the list's maximum limit, filled with the largest records that the operations at the same path
 // can create.
 func mayBeLarge(list api.Operation, operations []api.Operation) bool {
-	limit, record := math.Inf(1), 0.0
+	limit, recordBytes := math.Inf(1), 0.0
 	for _, f := range list.Input {
 		if f.Name == "limit" {
 			limit = *f.Max
@@ -147,13 +147,13 @@ func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 	}
 	for _, op := range operations {
 		if op.Method == http.MethodPost && op.Path == list.Path {
-			record = max(record, jsonBytes(op.Input))
+			recordBytes = max(recordBytes, jsonBytesMax(op.Input))
 		}
 	}
-	if record == 0 { // only an import creates records of this list, so their size is unknown
-		record = math.Inf(1)
+	if recordBytes == 0 { // only an import creates records of this list, so their size is unknown
+		recordBytes = math.Inf(1)
 	}
-	return limit*record > table.PageBytes
+	return limit*recordBytes > table.PageBytes
 }
 
 // Ensure largeLists has a row for every list whose pages could be too large (see mayBeLarge). The
@@ -164,7 +164,7 @@ func TestLargeListsAreComplete(t *testing.T) {
 	for _, op := range operations {
 		if _, has := largeLists[op.ID]; op.IsList() && op.ID != "list_companies" && !op.IsFeed() && mayBeLarge(op, operations) && !has {
 			t.Errorf("%s may have more JSON than a page. Add a row to largeLists: its type in an import, as many records as exceed %d bytes, "+
-				"one of them, and the arguments of its path or nil, such as\n\t%q: {\"brand-goal\", 1100, `{\"id\":\"bgl_x%%[1]d\",\"name\":\"` + wide(200) + `\"}`, nil},",
+				"one of them, and the arguments of its path or nil, such as\n\t%q: {\"brand-goal\", 1100, `{\"id\":\"bgl_x%%[1]d\",\"name\":\"` + wideText(200) + `\"}`, nil},",
 				op.ID, table.PageBytes, op.ID)
 		}
 	}
@@ -191,7 +191,7 @@ func TestLargeLists(t *testing.T) {
 				if arguments["limit"] = limit; limit == "" {
 					delete(arguments, "limit")
 				}
-				got, pages := readLarge(t, s, op, arguments)
+				got, pages := readWholeList(t, s, op, arguments)
 				if all == nil {
 					all = got
 					if pages < 2 {
@@ -217,12 +217,12 @@ func limitsToTry(op api.Operation) []string {
 	return []string{""}
 }
 
-// readLarge reads a list to its end. It returns the identifiers of its records, in order, and the
-// number of pages. It reads each page over HTTP, and also with a tool call, which shows a part of
-// the page.
-func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string, pages int) {
+// readWholeList reads a list to its end. It returns the identifiers of its records, in order, and
+// the number of pages. It reads each page over HTTP, and also with a tool call, which shows a part
+// of the page.
+func readWholeList(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string, pages int) {
 	t.Helper()
-	key, arguments := s.Key(t), maps.Clone(arguments)
+	key, arguments := s.IssueKey(t), maps.Clone(arguments)
 	for {
 		r := s.Call(t, key, op.ID, arguments)
 		if r.Status != http.StatusOK || len(r.Body) > table.PageBytes {

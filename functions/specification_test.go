@@ -84,7 +84,7 @@ func recordTypeOf(op api.Operation) reflect.Type {
 func responseNotation(op api.Operation) string {
 	var out []string
 	for _, name := range jsonschema.Record(recordTypeOf(op), nil).PropertyOrder {
-		out = append(out, name+":"+goKind(recordTypeOf(op), name))
+		out = append(out, name+":"+typeNotation(recordTypeOf(op), name))
 	}
 	return strings.Join(out, " ")
 }
@@ -141,7 +141,7 @@ func TestListsHaveCursors(t *testing.T) {
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
 		r := s.Call(t, key, op.ID, fixtureArguments[op.ID])
 		o := operationRow(t, op)
@@ -184,13 +184,13 @@ func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []by
 	}
 	for _, f := range want {
 		name, kind, _ := strings.Cut(f, ":")
-		if got := goKind(recordTypeOf(op), name); got != kind {
+		if got := typeNotation(recordTypeOf(op), name); got != kind {
 			t.Errorf("%s: %s.%s is %s, want %s", o.CellLocation("response"), op.ID, name, got, kind)
 		}
 	}
 }
 
-func goKind(t reflect.Type, name string) string {
+func typeNotation(t reflect.Type, name string) string {
 	for _, f := range reflect.VisibleFields(t) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != name {
 			continue

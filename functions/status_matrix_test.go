@@ -154,7 +154,7 @@ func TestStatusMatrix(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
 	s := start(t, calls)
-	good := s.Key(t)
+	good := s.IssueKey(t)
 	issue := func(grant keys.Grant) (keyID, secret string) {
 		if grant.Scopes == nil {
 			grant.Scopes = auth.Scopes()
@@ -196,14 +196,14 @@ func TestStatusMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lacking := map[string]string{}
+	keyLackingScopes := map[string]string{}
 	for _, op := range functions.Operations(nil) {
-		if scopes := scopeNotation(op); lacking[scopes] == "" {
-			_, lacking[scopes] = issue(keys.Grant{Scopes: otherScopes(op)})
+		if scopes := scopeNotation(op); keyLackingScopes[scopes] == "" {
+			_, keyLackingScopes[scopes] = issue(keys.Grant{Scopes: otherScopes(op)})
 		}
 	}
 	suspended := start(t, nil)
-	suspendedKey := suspended.Key(t)
+	suspendedKey := suspended.IssueKey(t)
 	if _, err := suspended.Keys.Suspend(t.Context(), suspended.CompanyID); err != nil {
 		t.Fatal(err)
 	}
@@ -216,25 +216,28 @@ func TestStatusMatrix(t *testing.T) {
 	withKey := func(key string) func(*testRequest, api.Operation) bool {
 		return func(r *testRequest, _ api.Operation) bool { r.key = key; return true }
 	}
-	body := func(text string) func(*testRequest, api.Operation) bool {
+	withBody := func(text string) func(*testRequest, api.Operation) bool {
 		return func(r *testRequest, op api.Operation) bool {
 			r.body = text
 			r.header.Set("Content-Type", "application/json")
 			return hasBody(op)
 		}
 	}
-	query := func(text string) func(*testRequest, api.Operation) bool {
+	withQuery := func(text string) func(*testRequest, api.Operation) bool {
 		return func(r *testRequest, _ api.Operation) bool { r.query = text; return true }
 	}
 	faults := []requestFault{
 		{"no key", 401, "unauthorised", "", true, withKey("")},
 		{"publishable key", 401, "unauthorised", "publishable", true, withKey("pk_live_" + good[8:])},
-		{"key with a typo", 401, "unauthorised", "", true, withKey(good[:20] + swapCase(good[20:21]) + good[21:])},
+		{"key with a typo", 401, "unauthorised", "", true, withKey(good[:20] + otherLetter(good[20:21]) + good[21:])},
 		{"not a key", 401, "unauthorised", "", true, withKey("secret")},
 		{"unknown key", 401, "unauthorised", "", false, withKey(unknown)},
 		{"revoked key", 401, "unauthorised", "", false, withKey(revoked)},
 		{"expired key", 401, "unauthorised", "", false, withKey(expired)},
-		{"lacking scope", 401, "unauthorised", "scope", false, func(r *testRequest, op api.Operation) bool { r.key = lacking[scopeNotation(op)]; return op.Scope != "" }},
+		{"lacking scope", 401, "unauthorised", "scope", false, func(r *testRequest, op api.Operation) bool {
+			r.key = keyLackingScopes[scopeNotation(op)]
+			return op.Scope != ""
+		}},
 		{"used-up quota", 429, "rate_limited", "", false, func(r *testRequest, op api.Operation) bool {
 			useUp(limited, op.Class)
 			r.key = limited
@@ -243,7 +246,7 @@ func TestStatusMatrix(t *testing.T) {
 		{"frozen class", 403, "forbidden", "frozen", false, withKey(frozen)},
 		{"frozen class, broken JSON", 403, "forbidden", "frozen", false, func(r *testRequest, op api.Operation) bool {
 			r.key = frozen
-			return body("{")(r, op)
+			return withBody("{")(r, op)
 		}},
 		{"frozen class, other company", 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
 			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), frozen
@@ -254,13 +257,13 @@ func TestStatusMatrix(t *testing.T) {
 			return op.HasCompanyID()
 		}},
 		{"other company, lacking scope", 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
-			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), lacking[scopeNotation(op)]
+			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), keyLackingScopes[scopeNotation(op)]
 			return op.HasCompanyID() && op.Scope != ""
 		}},
 		{"unknown version", 400, "bad_request", "header.Service-Version", false, func(r *testRequest, _ api.Operation) bool { r.header.Set("Service-Version", "2020-01-01"); return true }},
-		{"unknown parameter", 400, "bad_request", "query.nope: unknown parameter", false, query("nope=1")},
-		{"repeated parameter", 400, "bad_request", "query.", false, query("limit=1&limit=1")},
-		{"malformed query", 400, "bad_request", "query: ", false, query("%zz=1")},
+		{"unknown parameter", 400, "bad_request", "query.nope: unknown parameter", false, withQuery("nope=1")},
+		{"repeated parameter", 400, "bad_request", "query.", false, withQuery("limit=1&limit=1")},
+		{"malformed query", 400, "bad_request", "query: ", false, withQuery("%zz=1")},
 		{"empty cursor", 400, "bad_request", "query.cursor: ", false, func(r *testRequest, op api.Operation) bool {
 			r.query = strings.TrimPrefix(r.query+"&cursor=", "&")
 			return op.IsList() && slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "cursor" })
@@ -273,19 +276,19 @@ func TestStatusMatrix(t *testing.T) {
 			r.header.Set("If-Match", "*")
 			return op.Effect != api.Read && !honoursIfMatch(op)
 		}},
-		{"broken JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{"a":`)},
-		{"trailing JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{} {}`)},
-		{"an array", 400, "bad_request", "body: must be a JSON object", false, body(`[]`)},
-		{"unknown property", 400, "bad_request", "body.nope: unknown property", false, body(`{"nope":1}`)},
-		{"repeated property", 400, "bad_request", "body.nope: is repeated", false, body(`{"nope":1,"nope":1}`)},
-		{"not UTF-8", 400, "bad_request", "body: is not valid UTF-8", false, body("{\"a\":\"\xff\"}")},
+		{"broken JSON", 400, "bad_request", "body: is not valid JSON", false, withBody(`{"a":`)},
+		{"trailing JSON", 400, "bad_request", "body: is not valid JSON", false, withBody(`{} {}`)},
+		{"an array", 400, "bad_request", "body: must be a JSON object", false, withBody(`[]`)},
+		{"unknown property", 400, "bad_request", "body.nope: unknown property", false, withBody(`{"nope":1}`)},
+		{"repeated property", 400, "bad_request", "body.nope: is repeated", false, withBody(`{"nope":1,"nope":1}`)},
+		{"not UTF-8", 400, "bad_request", "body: is not valid UTF-8", false, withBody("{\"a\":\"\xff\"}")},
 		{"no body", 400, "bad_request", "body: is required", false, func(r *testRequest, op api.Operation) bool { r.body = ""; return op.BodyRequired() }},
 		{"wrong content type", 400, "bad_request", "header.Content-Type", false, func(r *testRequest, op api.Operation) bool {
 			r.header.Set("Content-Type", "text/plain")
 			return hasBody(op)
 		}},
 		{"large body", 413, "payload_too_large", "body: ", false, func(r *testRequest, op api.Operation) bool {
-			return body(`{"a":"`+strings.Repeat("a", op.BodyLimit())+`"}`)(r, op)
+			return withBody(`{"a":"`+strings.Repeat("a", op.BodyLimit())+`"}`)(r, op)
 		}},
 		{"null", 400, "bad_request", "must not be null", false, func(r *testRequest, op api.Operation) bool {
 			refused := func(f schema.Field) bool { return f.In == schema.InBody && f.Null == schema.NullRefused }
@@ -311,14 +314,14 @@ func TestStatusMatrix(t *testing.T) {
 	for _, injected := range []string{"x%2Fy", "brd_1%23x", "..%2F..", "%00", "%25", "A", "itm_" + strings.Repeat("a", 41), "%C3%A9"} {
 		faults = append(faults, requestFault{"id " + injected, 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
 			parts := strings.Split(op.Path, "/")
-			ours := strings.Split(r.path, "/")
+			segments := strings.Split(r.path, "/")
 			found := false
 			for n, part := range parts {
 				if strings.HasPrefix(part, "{") && part != "{companyId}" {
-					ours[n], found = injected, true
+					segments[n], found = injected, true
 				}
 			}
-			r.path = strings.Join(ours, "/")
+			r.path = strings.Join(segments, "/")
 			return found
 		}})
 	}
@@ -341,7 +344,7 @@ func TestStatusMatrix(t *testing.T) {
 	}
 }
 
-func swapCase(c string) string {
+func otherLetter(c string) string {
 	if c == "x" {
 		return "y"
 	}
@@ -363,8 +366,8 @@ func checkFault(t *testing.T, op api.Operation, f requestFault, r apitest.Respon
 			t.Errorf("%s, %s: no %s", op.ID, f.name, name)
 		}
 	}
-	for name, on := range map[string]int{"WWW-Authenticate": 401, "Allow": 405, "Retry-After": 429} {
-		if (r.Header.Get(name) != "") != (f.status == on) {
+	for name, status := range map[string]int{"WWW-Authenticate": 401, "Allow": 405, "Retry-After": 429} {
+		if (r.Header.Get(name) != "") != (f.status == status) {
 			t.Errorf("%s, %s: %s is %q", op.ID, f.name, name, r.Header.Get(name))
 		}
 	}
@@ -375,7 +378,7 @@ func checkFault(t *testing.T, op api.Operation, f requestFault, r apitest.Respon
 func TestUnsupportedMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	verbs := map[string][]string{}
 	for _, op := range functions.Operations(nil) {
 		verbs[op.Path] = append(verbs[op.Path], op.Method)

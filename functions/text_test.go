@@ -15,20 +15,20 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// invalidRequest is a set of arguments with a special value in one place, and the path to that
+// argumentVariant is a set of arguments with a special value in one place, and the path to that
 // place.
-type invalidRequest struct {
+type argumentVariant struct {
 	args map[string]any
 	path string
 }
 
 // requestsWithNUL returns one set of arguments for each string within the field, with a NUL in that
 // string.
-func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []invalidRequest) {
-	add := func(value any, at string) {
+func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []argumentVariant) {
+	add := func(value any, suffix string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, invalidRequest{args, path + "." + f.Name + at})
+		out = append(out, argumentVariant{args, path + "." + f.Name + suffix})
 	}
 	switch {
 	case f.Kind == schema.Any:
@@ -61,7 +61,7 @@ func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	tried := 0
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
@@ -73,10 +73,10 @@ func TestNULIsRefused(t *testing.T) {
 				tried++
 				s.Clock.Advance(time.Second) // to stay below the quota
 				if f.In != schema.InPath {
-					expectNUL(t, op, s.Call(t, key, op.ID, p.args), place+p.path)
+					checkNULRefused(t, op, s.Call(t, key, op.ID, p.args), place+p.path)
 				}
 				if !op.NotTool {
-					expectNUL(t, op, callTool(t, s, key, op.ID, p.args).response(t), strings.TrimPrefix(p.path, "."))
+					checkNULRefused(t, op, callTool(t, s, key, op.ID, p.args).response(t), strings.TrimPrefix(p.path, "."))
 				}
 			}
 		}
@@ -86,7 +86,7 @@ func TestNULIsRefused(t *testing.T) {
 	}
 }
 
-func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) {
+func checkNULRefused(t *testing.T, op api.Operation, r apitest.Response, path string) {
 	t.Helper()
 	code, messages := r.Messages(t)
 	if want := path + ": must not have the character U+0000"; r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(strings.Join(messages, "\n"), want) {
@@ -99,7 +99,7 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 func TestTextFormats(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	before := s.Call(t, key, "get_company", nil).Body
 	for name, values := range map[string][]string{
 		"websiteUrl":      {"javascript:alert(1)", "javascript://example.com/%0aalert(1)", "http://", "https:///a", "ftp://example.com", "example.com", "", "https://.", "https://a..b", "https://a.b:99999", "https://me:secret@a.b"},
@@ -126,7 +126,7 @@ func TestTextFormats(t *testing.T) {
 func TestInvalidStoredValuesStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	old := map[string]string{"websiteUrl": "javascript:alert(1)", "repositoryUrl": "https://me:secret@a..b:99999", "timezone": "Mars/Olympus", "primaryLanguage": "english", "summary": "a\x00b"}
 	_, err := company.NewStore(s.Table).Modify(t.Context(), s.CompanyID, func(c *company.Company) error {
 		c.RepositoryURL = new(old["repositoryUrl"])

@@ -89,20 +89,20 @@ const requestTimeMax = 8 * time.Second
 
 // newThrottledProcess returns a process of s that serves operations with the timeouts of a Lambda
 // function, which follow the fake clock of the synctest bubble.
-func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport, operations api.Operations) *apitest.Service {
+func newThrottledProcess(t *testing.T, s *apitest.Service, transport *throttlingTransport, operations api.Operations) *apitest.Service {
 	t.Helper()
-	another := *s
-	options := apitest.Options(t, s.Clock.Now, over)
+	process := *s
+	options := apitest.Options(t, s.Clock.Now, transport)
 	options.Timeout = 0
-	another.ServingTable = table.New(options)
-	config := api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler))
+	process.ServingTable = table.New(options)
+	config := api.NewConfig(process.ServingTable, slog.New(slog.DiscardHandler))
 	config.BaseURL = gateway.BaseURL
-	another.Handler = gateway.Local(api.New(operations(another.ServingTable), config), another.ServingTable.NewID)
-	return &another
+	process.Handler = gateway.Local(api.New(operations(process.ServingTable), config), process.ServingTable.NewID)
+	return &process
 }
 
-// servingArea returns the operations of the area that serves the operation.
-func servingArea(op api.Operation) api.Operations {
+// areaOperations returns the operations of the area that serves the operation.
+func areaOperations(op api.Operation) api.Operations {
 	byName := map[string]api.Operations{}
 	for _, a := range functions.All() {
 		byName[a.Name] = a.Operations
@@ -115,11 +115,11 @@ func servingArea(op api.Operation) api.Operations {
 
 // callWithFakeClock calls an operation in a new process of s, which has its own retry budget. The
 // response must arrive in time and be either a 200, or a 503 that isUnavailable accepts.
-func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
+func callWithFakeClock(t *testing.T, s *apitest.Service, transport *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
-	r := newThrottledProcess(t, s, over, servingArea(op)).Call(t, key, op.ID, args)
+	r := newThrottledProcess(t, s, transport, areaOperations(op)).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
 		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
 	}
@@ -145,7 +145,7 @@ func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	writes := []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}
-	for name, of := range map[string]func(call string) bool{
+	for name, isRefused := range map[string]func(call string) bool{
 		"everything":   func(string) bool { return true },
 		"reads":        func(call string) bool { return !slices.Contains(writes, call) },
 		"transactions": func(call string) bool { return call == "TransactWriteItems" },
@@ -155,17 +155,17 @@ func TestOutages(t *testing.T) {
 			t.Run(code+" of "+name, func(t *testing.T) {
 				t.Parallel()
 				s := start(t, nil)
-				key := s.Key(t)
+				key := s.IssueKey(t)
 				publishFixtureBoard(t, s, key)
 				synctest.Test(t, func(t *testing.T) {
 					failed := 0
 					for _, op := range functions.Operations(nil) {
-						over := newThrottlingTransport(func(call string, _ int) string { return map[bool]string{true: code}[of(call)] })
-						r := callWithFakeClock(t, s, over, key, op, fixtureArguments[op.ID], name)
+						transport := newThrottlingTransport(func(call string, _ int) string { return map[bool]string{true: code}[isRefused(call)] })
+						r := callWithFakeClock(t, s, transport, key, op, fixtureArguments[op.ID], name)
 						if ok := r.Status == http.StatusOK; !ok {
 							failed++
-						} else if over.refused > 0 && !toleratesRefusal(op.ID) || name == "everything" {
-							t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+						} else if transport.refused > 0 && !toleratesRefusal(op.ID) || name == "everything" {
+							t.Errorf("%s: 200, with %d calls refused", op.ID, transport.refused)
 						}
 					}
 					if failed == 0 {
@@ -192,10 +192,10 @@ func TestOutageFromAnyCall(t *testing.T) {
 		t.Run(area.Name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			publishFixtureBoard(t, s, key)
 			for _, op := range area.Operations(nil) {
-				args := requiredArguments(op, nil)
+				args := fixtureArgumentsWith(op, nil)
 				if acceptsHeader(op, "Idempotency-Key") {
 					args["Idempotency-Key"] = "once"
 				}
@@ -205,11 +205,11 @@ func TestOutageFromAnyCall(t *testing.T) {
 				before := countRecordsOf(t, s, op)
 				synctest.Test(t, func(t *testing.T) {
 					for from := 0; ; from++ {
-						over := newThrottlingTransport(func(_ string, n int) string { return map[bool]string{true: codeThrottling}[n >= from] })
-						r := callWithFakeClock(t, s, over, key, op, args, fmt.Sprintf("from call %d on", from))
+						transport := newThrottlingTransport(func(_ string, n int) string { return map[bool]string{true: codeThrottling}[n >= from] })
+						r := callWithFakeClock(t, s, transport, key, op, args, fmt.Sprintf("from call %d on", from))
 						if r.Status == http.StatusOK {
-							if over.refused > 0 && !toleratesRefusal(op.ID) {
-								t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+							if transport.refused > 0 && !toleratesRefusal(op.ID) {
+								t.Errorf("%s: 200, with %d calls refused", op.ID, transport.refused)
 							}
 							break
 						}
@@ -231,8 +231,8 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const requests, seed = 1000, 1
 	random := rand.New(rand.NewPCG(seed, 0))
-	never := func(string, int) string { return "" }
-	fifth := func(call string, _ int) string {
+	refuseNone := func(string, int) string { return "" }
+	refuseFifth := func(call string, _ int) string {
 		kind := random.Float64()
 		switch {
 		case random.Float64() >= 0.2:
@@ -244,16 +244,16 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 		}
 		return codeThrottling
 	}
-	well, failures := callAllThrottled(t, never, requests/10)
+	normalCalls, failures := callAllThrottled(t, refuseNone, requests/10)
 	if len(failures) > 0 {
 		t.Fatalf("%d failures while nothing is refused: %s", len(failures), failures[0])
 	}
-	ill, failures := callAllThrottled(t, fifth, requests)
+	throttledCalls, failures := callAllThrottled(t, refuseFifth, requests)
 	if float64(len(failures)) > 0.001*requests {
 		t.Errorf("%d of %d requests fail, such as %s", len(failures), requests, failures[0])
 	}
-	if more := ill / well; more > 1.5 || more < 1.1 {
-		t.Errorf("requests take %.2f calls, and %.2f while nothing is refused: %.2f times as many, want 1.1 to 1.5", ill, well, more)
+	if ratio := throttledCalls / normalCalls; ratio > 1.5 || ratio < 1.1 {
+		t.Errorf("requests take %.2f calls, and %.2f while nothing is refused: %.2f times as many, want 1.1 to 1.5", throttledCalls, normalCalls, ratio)
 	}
 }
 
@@ -263,23 +263,23 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
 	t.Helper()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	publishFixtureBoard(t, s, key)
 	operations := slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool {
 		unrepeatable := strings.HasPrefix(op.ID, "claim_") || strings.HasPrefix(op.ID, "report_") || op.ID == "create_metric_definition" || op.ID == "rotate_key"
 		return op.Effect == api.Destructive || unrepeatable
 	})
 	synctest.Test(t, func(t *testing.T) {
-		over := newThrottlingTransport(choose)
-		one := newThrottledProcess(t, s, over, functions.Operations)
+		transport := newThrottlingTransport(choose)
+		process := newThrottledProcess(t, s, transport, functions.Operations)
 		for n := range requests {
 			op := operations[n%len(operations)]
 			s.Clock.Advance(time.Minute) // so that no rate limit is reached
-			if r := one.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != http.StatusOK {
+			if r := process.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != http.StatusOK {
 				failures = append(failures, fmt.Sprintf("%s: %d %s", op.ID, r.Status, r.Body))
 			}
 		}
-		calls = float64(over.calls) / float64(requests)
+		calls = float64(transport.calls) / float64(requests)
 	})
 	return calls, failures
 }

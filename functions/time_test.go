@@ -24,18 +24,18 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	last := timestamp.Format(apitest.Epoch.Add(ahead))
 	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_2", "status": "published"}) // so that there is something to publish
 	for _, op := range functions.Operations(nil) {
 		if op.Effect == api.Read {
 			continue
 		}
-		updatedAtTimes(t, s, last)
+		setAndReadUpdatedAt(t, s, last)
 		if got := s.Call(t, key, op.ID, fixtureArguments[op.ID]); got.Status != http.StatusOK {
 			t.Fatalf("%s: status %d, want 200: %s", op.ID, got.Status, got.Body)
 		}
 		moved := []string{}
-		for record, at := range updatedAtTimes(t, s, "") {
+		for record, at := range setAndReadUpdatedAt(t, s, "") {
 			switch at {
 			case last, timestamp.Format(s.Clock.Now()): // the record was not changed, or was just created
 			case next:
@@ -44,7 +44,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 				t.Errorf("%s: updatedAt of %s is %s, want %s", op.ID, record, at, next)
 			}
 		}
-		if changes := op.Method == http.MethodPatch || op.ID == "publish_plan_board"; changes && len(moved) != 1 {
+		if isUpdate := op.Method == http.MethodPatch || op.ID == "publish_plan_board"; isUpdate && len(moved) != 1 {
 			t.Errorf("%s: updatedAt moved to %s in %v, want one record", op.ID, next, moved)
 		}
 	}
@@ -88,9 +88,9 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns the updatedAt of every record, by type and id. If the argument updatedAt
-// is not empty, it first sets every record's updatedAt to that value.
-func updatedAtTimes(t *testing.T, s *apitest.Service, updatedAt string) map[string]string {
+// setAndReadUpdatedAt sets the updatedAt of every record to the given value, unless that is empty.
+// It returns the updatedAt of every record, by type and id.
+func setAndReadUpdatedAt(t *testing.T, s *apitest.Service, updatedAt string) map[string]string {
 	t.Helper()
 	out, kinds := map[string]string{}, functions.Transfers(s.Table)
 	for _, kind := range kinds {

@@ -27,13 +27,13 @@ import (
 // checkSize reports a test error if a result exceeds the maximum size.
 func (c toolResult) checkSize(t *testing.T, what string) {
 	t.Helper()
-	text := 0
+	textBytes := 0
 	for _, one := range c.Content {
-		text += len(one.Text)
+		textBytes += len(one.Text)
 	}
-	if all := text + len(c.StructuredContent); text > oracle.ResultTextBytesMax || all > oracle.ResultBytesMax {
+	if total := textBytes + len(c.StructuredContent); textBytes > oracle.ResultTextBytesMax || total > oracle.ResultBytesMax {
 		t.Errorf("%s: the text has %d bytes, and %d with the structured content; want at most %d and %d: %.200s",
-			what, text, all, oracle.ResultTextBytesMax, oracle.ResultBytesMax, c.http.Body)
+			what, textBytes, total, oracle.ResultTextBytesMax, oracle.ResultBytesMax, c.http.Body)
 	}
 }
 
@@ -106,8 +106,8 @@ func shownPoints(points []any) any {
 	return map[string]any{"columns": columns, "series": all}
 }
 
-// shownRecords returns the records in the text of a list, by the ids that recordIDs returns. For
-// points, the records are rows.
+// shownRecords returns a map of the records in the text of a list. Its keys are the ids that
+// recordIDs returns. For points, the records are rows.
 func (c toolResult) shownRecords(t *testing.T) map[string]any {
 	t.Helper()
 	out, n := map[string]any{}, 0
@@ -147,7 +147,7 @@ func TestToolListsInParts(t *testing.T) {
 			row.count = 9
 			arguments = row.importRecords(t, s)
 		}
-		key := s.Key(t)
+		key := s.IssueKey(t)
 		want, records, body := listOverHTTP(t, s, key, op, arguments)
 		for _, fields := range [][]string{nil, {}, {recordFields(op)[1]}} {
 			var ids []string
@@ -175,7 +175,7 @@ func TestToolListsInParts(t *testing.T) {
 						t.Errorf("%s with the fields %v: %s is shown as %.300v, want %.300v", op.ID, fields, id, record, shownFields(records[id], fields))
 					}
 				}
-				if whole := page.StructuredContent != nil && args["cursor"] == nil; whole && (fields != nil || string(page.StructuredContent) != body && op.ID != "list_keys") {
+				if isWholeList := page.StructuredContent != nil && args["cursor"] == nil; isWholeList && (fields != nil || string(page.StructuredContent) != body && op.ID != "list_keys") {
 					t.Errorf("%s with the fields %v: structured content that is not the whole list: %.200s", op.ID, fields, page.StructuredContent)
 				}
 				if page.IsError || *page.Meta.HasMore != (page.Meta.NextCursor != "") {
@@ -186,9 +186,9 @@ func TestToolListsInParts(t *testing.T) {
 				}
 				cuts++
 				args["cursor"] = page.Meta.NextCursor
-				over := s.Call(t, key, op.ID, withArgument(arguments, "cursor", page.Meta.NextCursor))
-				if rest := pageIDs(t, op, over); over.Status != http.StatusOK || len(ids) >= len(want) || rest[0] != want[len(ids)] {
-					t.Errorf("%s: over HTTP, the cursor after %d of %d records gives %d: %.200s", op.ID, len(ids), len(want), over.Status, over.Body)
+				response := s.Call(t, key, op.ID, withArgument(arguments, "cursor", page.Meta.NextCursor))
+				if rest := pageIDs(t, op, response); response.Status != http.StatusOK || len(ids) >= len(want) || rest[0] != want[len(ids)] {
+					t.Errorf("%s: over HTTP, the cursor after %d of %d records gives %d: %.200s", op.ID, len(ids), len(want), response.Status, response.Body)
 				}
 			}
 			if op.ID == "list_metric_points" { // the text groups the rows by series
@@ -274,8 +274,8 @@ func pageIDs(t *testing.T, op api.Operation, r apitest.Response) []string {
 // recordFields returns the properties of an operation's record.
 func recordFields(op api.Operation) []string {
 	o, _ := operationTable.Lookup(op.ID)
-	if as, isAs := strings.CutPrefix(o.Response, "as "); isAs {
-		o, _ = operationTable.Lookup(as)
+	if other, isAs := strings.CutPrefix(o.Response, "as "); isAs {
+		o, _ = operationTable.Lookup(other)
 	}
 	var out []string
 	for _, field := range strings.Fields(o.Response) {
@@ -297,10 +297,10 @@ func largeFindings() string {
 	return `{"pages":[` + strings.Join(pages, ",") + `],"byPath":{` + strings.Join(byPath, ",") + `},"log":"` + wideText(15_000) + `","tool":{"name":"crawler","none":null}}`
 }
 
-// largeRecord imports a record that is too large for a tool's result, and returns the arguments for
-// the tool that reads it. If a record of this type cannot be that large, it returns the arguments
-// for the fixture's record.
-func largeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation) map[string]any {
+// importLargeRecord imports a record that is too large for a tool's result, and returns the
+// arguments for the tool that reads it. If a record of this type cannot be that large, it returns
+// the arguments for the fixture's record.
+func importLargeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation) map[string]any {
 	t.Helper()
 	arguments := maps.Clone(fixtureArguments[get.ID])
 	switch get.ID {
@@ -341,12 +341,12 @@ func TestToolRecordsInParts(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	outlined, calls, s := 0, 0, start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range toolOperations() {
 		if op.Effect != api.Read || op.IsList() {
 			continue
 		}
-		arguments := largeRecord(t, s, key, op)
+		arguments := importLargeRecord(t, s, key, op)
 		read := func(pointer string) (any, error) {
 			s.Clock.Advance(time.Second)
 			calls++
@@ -364,21 +364,21 @@ func TestToolRecordsInParts(t *testing.T) {
 			return r.decodeText(t), nil
 		}
 		s.Clock.Advance(time.Second)
-		over := s.Call(t, key, op.ID, arguments)
-		if over.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", op.ID, over.Status, over.Body)
+		response := s.Call(t, key, op.ID, arguments)
+		if response.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", op.ID, response.Status, response.Body)
 		}
-		want := decodeJSON(t, over.Body)
+		want := decodeJSON(t, response.Body)
 		got, err := oracle.ReadInParts(read)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		ignore := func(record any) any { // each call changes the key's lastUsedAt
+		removeLastUsedAt := func(record any) any { // each call changes the key's lastUsedAt
 			maps.DeleteFunc(record.(map[string]any), func(name string, _ any) bool { return name == "lastUsedAt" })
 			return record
 		}
-		if diff := cmp.Diff(ignore(shownToModel(want)), ignore(got)); diff != "" {
+		if diff := cmp.Diff(removeLastUsedAt(shownToModel(want)), removeLastUsedAt(got)); diff != "" {
 			t.Errorf("%s (-HTTP +tool)\n%.3000s", op.ID, diff)
 		}
 		for name, value := range want.(map[string]any) {
@@ -399,7 +399,7 @@ func TestToolRecordsInParts(t *testing.T) {
 func TestToolFields(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range toolOperations() {
 		all := recordFields(op)
 		args := withArgument(fixtureArguments[op.ID], "fields", all)
@@ -460,7 +460,7 @@ func TestToolResultsFit(t *testing.T) {
 	if total < 4600 {
 		t.Errorf("only %d records", total)
 	}
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range toolOperations() {
 		for _, limit := range limitsToTry(op) {
 			args := withArgument(fixtureArguments[op.ID], "limit", limit)

@@ -104,7 +104,7 @@ func TestToolsOfEveryScope(t *testing.T) {
 				want = append(want, "service_"+op.ID)
 			}
 		}
-		if got := listTools(t, s, s.Key(t, scope)); !slices.Equal(got, want) {
+		if got := listTools(t, s, s.IssueKey(t, scope)); !slices.Equal(got, want) {
 			t.Errorf("%s sees %v, want %v", scope, got, want)
 		}
 	}
@@ -120,11 +120,11 @@ func TestToolListSizes(t *testing.T) {
 		area, _, _ := strings.Cut(string(scope), ":")
 		areas[area] = append(areas[area], scope)
 	}
-	if full := sendMessage(t, s, s.Key(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
+	if full := sendMessage(t, s, s.IssueKey(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
 		t.Errorf("tools/list has %d bytes for a full key, want at most %d", len(full.Body), oracle.ToolsBytesMax)
 	}
 	for area, scopes := range areas {
-		if some := sendMessage(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
+		if some := sendMessage(t, s, s.IssueKey(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
 			t.Errorf("tools/list has %d bytes for a key of %s, want at most %d", len(some.Body), area, oracle.AreaToolsBytesMax)
 		}
 	}
@@ -136,8 +136,8 @@ func TestToolListSizes(t *testing.T) {
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
-	at := func(query, method string, params any) apitest.Response {
+	key := s.IssueKey(t)
+	send := func(query, method string, params any) apitest.Response {
 		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestToolsOfAreas(t *testing.T) {
 		var frame struct {
 			Result struct{ Tools []struct{ Name string } }
 		}
-		at("areas="+area, "tools/list", nil).Decode(t, &frame)
+		send("areas="+area, "tools/list", nil).Decode(t, &frame)
 		for _, tool := range frame.Result.Tools {
 			name := strings.TrimPrefix(tool.Name, "service_")
 			i := slices.IndexFunc(toolOperations(), func(op api.Operation) bool { return op.ID == name })
@@ -162,14 +162,14 @@ func TestToolsOfAreas(t *testing.T) {
 			}
 			listed++
 		}
-		if r := at("areas="+area, "tools/call", map[string]any{"name": "service_" + reader}); r.Status != 200 || !strings.Contains(r.Body, `"structuredContent"`) {
+		if r := send("areas="+area, "tools/call", map[string]any{"name": "service_" + reader}); r.Status != 200 || !strings.Contains(r.Body, `"structuredContent"`) {
 			t.Errorf("%s: %s: status %d, want 200 and structured content: %s", area, reader, r.Status, r.Body)
 		}
 		other := "list_keys"
 		if area == "keys" {
 			other = "list_feedback"
 		}
-		got, unknown := at("areas="+area, "tools/call", map[string]any{"name": "service_" + other}), at("areas="+area, "tools/call", map[string]any{"name": "service_nope"})
+		got, unknown := send("areas="+area, "tools/call", map[string]any{"name": "service_" + other}), send("areas="+area, "tools/call", map[string]any{"name": "service_nope"})
 		if got.Status != unknown.Status || got.Body != strings.ReplaceAll(unknown.Body, "service_nope", "service_"+other) || !strings.Contains(got.Body, "unknown tool") {
 			t.Errorf("%s: %s: %d %s, an unknown name: %d %s", area, other, got.Status, got.Body, unknown.Status, unknown.Body)
 		}
@@ -178,7 +178,7 @@ func TestToolsOfAreas(t *testing.T) {
 		t.Errorf("the areas list %d tools of %d", listed, len(toolOperations()))
 	}
 	for _, query := range []string{"areas=", "areas=nope", "areas=plan,plan", "areas=plan&areas=keys", "areas=plan,", "areas=plan;keys"} {
-		if r := at(query, "ping", nil); r.Status != 400 || !strings.Contains(r.Body, "areas") && !strings.Contains(r.Body, "malformed") {
+		if r := send(query, "ping", nil); r.Status != 400 || !strings.Contains(r.Body, "areas") && !strings.Contains(r.Body, "malformed") {
 			t.Errorf("%s: status %d, want 400 about areas: %s", query, r.Status, r.Body)
 		}
 	}
@@ -189,7 +189,7 @@ func TestToolsOfAreas(t *testing.T) {
 func TestNoToolIssuesKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, operation := range []string{"create_key", "rotate_key"} {
 		r := sendMessage(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": fixtureArguments[operation]})
 		var frame struct{ Error struct{ Code int } }
@@ -210,9 +210,9 @@ func TestNoToolIssuesKeys(t *testing.T) {
 func TestToolsSayWhereIDsAre(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	listed := listTools(t, s, key)
-	where := regexp.MustCompile(`no such record; (service_list_[a-z_]+) lists the ids`)
+	listToolPattern := regexp.MustCompile(`no such record; (service_list_[a-z_]+) lists the ids`)
 	seen := 0
 	for _, op := range toolOperations() {
 		ids := pathFields(op)
@@ -224,7 +224,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 		unknown := maps.Clone(fixtureArguments[op.ID])
 		unknown[ids[len(ids)-1].Name] = "itm_" + strings.Repeat("0", 26)
 		got := callTool(t, s, key, op.ID, unknown)
-		found := where.FindStringSubmatch(got.Content[0].Text)
+		found := listToolPattern.FindStringSubmatch(got.Content[0].Text)
 		if !got.IsError || found == nil || !slices.Contains(listed, found[1]) {
 			t.Errorf("%s with an unknown id: want an error that names a tool in the list: %s", op.ID, got.Content[0].Text)
 		}
@@ -257,13 +257,13 @@ func TestKeysOfTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := s.Key(t)
+	good := s.IssueKey(t)
 	create := map[string]any{"name": "service_create_plan_item", "arguments": map[string]any{"boardId": "brd_1", "title": "New"}}
 	for name, c := range map[string]struct {
 		key     string
 		noCalls bool
 	}{
-		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swapCase(good[20:21]) + good[21:], true},
+		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + otherLetter(good[20:21]) + good[21:], true},
 		"unknown": {unknown, false}, "revoked": {revoked, false}, "expired": {expired, false},
 	} {
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "nope"} {
@@ -282,12 +282,12 @@ func TestKeysOfTools(t *testing.T) {
 			}
 		}
 	}
-	got := callTool(t, s, s.Key(t, otherScopes(api.Operation{Spec: api.Spec{Scope: auth.PlanWrite}})...), "create_plan_item", create["arguments"]).response(t)
+	got := callTool(t, s, s.IssueKey(t, otherScopes(api.Operation{Spec: api.Spec{Scope: auth.PlanWrite}})...), "create_plan_item", create["arguments"]).response(t)
 	if code, messages := got.Messages(t); got.Status != 401 || code != "unauthorised" || !strings.Contains(messages[0], "plan:write") {
 		t.Errorf("a missing scope: %v", got)
 	}
 	suspended := start(t, nil)
-	key := suspended.Key(t)
+	key := suspended.IssueKey(t)
 	if _, err := suspended.Keys.Suspend(t.Context(), suspended.CompanyID); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 	extra := map[string]int{"update_broadcast_post": 1} // the fixture schedules the post, so the tool also reads the channels
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
-	keyA, keyB := a.Key(t), b.Key(t)
+	keyA, keyB := a.IssueKey(t), b.IssueKey(t)
 	for _, op := range toolOperations() {
 		a.Clock.Advance(time.Minute) // so that the buckets are full
 		b.Clock.Advance(time.Minute)

@@ -95,8 +95,8 @@ func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := kinds[line.Type]
-		ours := []any{mustCheck(t, kind, changeRecord(t, line.Type, line.Record))}
-		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, ours)
+		imported := []any{mustCheck(t, kind, changeRecord(t, line.Type, line.Record))}
+		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, imported)
 		isProfile := line.Type == "company" // every company has a profile from the start
 		if err != nil || !isProfile && len(fresh) != 1 {
 			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
@@ -105,7 +105,7 @@ func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := exportLines(t, s)
-		skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
+		skipped, err := kind.Add(t.Context(), s.CompanyID, imported)
 		if after := exportLines(t, s); err != nil || skipped != 1 || after != before {
 			t.Errorf("%s: %d skipped, %v\nbefore %s\nafter %s", line.Type, skipped, err, before, after)
 		}
@@ -124,11 +124,11 @@ func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		kind         string
-		theirs, ours []string
-		skipped      int
-		want         string // must occur once in the export
-		refused      int    // how many records are refused because a value that must be unique is already taken
+		kind             string
+		stored, imported []string
+		skipped          int
+		want             string // must occur once in the export
+		refused          int    // how many records are refused because a value that must be unique is already taken
 	}{
 		"a slug": {
 			"item", []string{`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Theirs"}`},
@@ -166,17 +166,17 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 					continue
 				}
 				kind = kind.ForFile(func(string) bool { return false })
-				var theirs, ours []any
-				for _, text := range c.theirs {
-					theirs = append(theirs, mustCheck(t, kind, text))
+				var stored, imported []any
+				for _, text := range c.stored {
+					stored = append(stored, mustCheck(t, kind, text))
 				}
-				for _, text := range c.ours {
-					ours = append(ours, mustCheck(t, kind, text))
+				for _, text := range c.imported {
+					imported = append(imported, mustCheck(t, kind, text))
 				}
-				if err := kind.Write(t.Context(), s.CompanyID, theirs); err != nil {
+				if err := kind.Write(t.Context(), s.CompanyID, stored); err != nil {
 					t.Fatal(err)
 				}
-				skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
+				skipped, err := kind.Add(t.Context(), s.CompanyID, imported)
 				after := exportLines(t, s)
 				var refused transfer.RefusedRecords
 				if errors.As(err, &refused) {
@@ -213,8 +213,8 @@ func TestNewOnlyIgnoresDanglingReference(t *testing.T) {
 		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.JoinKey("feedback", "fbk_1")}}); err != nil {
 			t.Fatal(err)
 		}
-		ours := []any{mustCheck(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
-		if skipped, err := kind.Add(t.Context(), s.CompanyID, ours); err != nil || skipped != 0 {
+		imported := []any{mustCheck(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
+		if skipped, err := kind.Add(t.Context(), s.CompanyID, imported); err != nil || skipped != 0 {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}
 		if after := exportLines(t, s); !strings.Contains(after, `"New"`) {

@@ -40,7 +40,7 @@ func TestLargestAudits(t *testing.T) {
 	}
 	s := start(t, nil)
 	s.Handler = gateway.Local(s.Serve(functions.Operations(s.ServingTable)), s.ServingTable.NewID) // so that requests may take longer
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for name, findings := range map[string]string{
 		"quotes": findingsOf(`\"`), "escaped line separators": findingsOf(`\u2028`),
 		"incompressible": findingsOf(base64.RawStdEncoding.EncodeToString(random)[:findingsMax-2]),
@@ -93,7 +93,7 @@ func (u unreadableBody) Read([]byte) (int, error) {
 // whose key lacks the scope must be refused before its body is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	large := "[1" + strings.Repeat(",1", 1<<21) + "]"
 	create := func(key, body string) (r apitest.Response, allocated float64) {
 		var before, after runtime.MemStats
@@ -115,7 +115,7 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 		if allocated > 20 { // a few copies of the body are normal; parsed into a tree, it would take far more
 			t.Errorf("%s: %.1f times the body was allocated", name, allocated)
 		}
-		r, _ = create(s.Key(t, auth.ContextRead), body)
+		r, _ = create(s.IssueKey(t, auth.ContextRead), body)
 		if _, messages := r.Messages(t); r.Status != http.StatusUnauthorized || !strings.Contains(messages[0], string(auth.OptimiseWrite)) || r.Header.Get("RateLimit-Limit") == "" {
 			t.Errorf("%s, without the scope: %d %v", name, r.Status, messages)
 		}
@@ -127,17 +127,17 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	check := functions.Uploads(s.ServingTable, slog.New(slog.DiscardHandler))
+	check := functions.UploadCheck(s.ServingTable, slog.New(slog.DiscardHandler))
 	other := strings.Replace("/v1/companies/C/optimise/audits", "C", s.Table.NewID("co"), 1)
-	narrow := s.Key(t, auth.ContextRead)
+	narrow := s.IssueKey(t, auth.ContextRead)
 	audits := "/v1/companies/" + s.CompanyID + "/optimise/audits"
 	for name, c := range map[string]struct {
 		path, key string
 		want      error
 	}{
 		"no key": {audits, "", auth.ErrUnauthorised}, "wrong key": {audits, "sk_live_" + strings.Repeat("0", 76), auth.ErrUnauthorised},
-		"another company": {other, s.Key(t), public.ErrNotFound}, "another company, no scope": {other, narrow, public.ErrNotFound},
-		"no scope": {audits, narrow, auth.NewMissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
+		"another company": {other, s.IssueKey(t), public.ErrNotFound}, "another company, no scope": {other, narrow, public.ErrNotFound},
+		"no scope": {audits, narrow, auth.NewMissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.IssueKey(t), nil},
 		"another operation": {"/v1/companies/" + s.CompanyID + "/optimise/sites", "", nil}, "no path": {"/", "", nil},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unreadableBody{t})

@@ -77,7 +77,7 @@ func TestOperationsStoreTheCallingKey(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
 	s := start(t, calls)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	keyID := s.Call(t, key, "get_current_key", nil).JSON(t)["id"].(string)
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(10 * time.Second) // to stay below the quota
@@ -89,8 +89,8 @@ func TestOperationsStoreTheCallingKey(t *testing.T) {
 		for _, call := range calls.calls {
 			for _, w := range writtenItems(t, call) {
 				admission := strings.Contains(w.UpdateExpression, "admission")
-				if by := w.writer(); !admission && by != keyID || admission && by != "" {
-					t.Errorf("%s: the writer is %q, want the key %s, or none for its admission: %s", op.ID, by, keyID, call)
+				if writer := w.writer(); !admission && writer != keyID || admission && writer != "" {
+					t.Errorf("%s: the writer is %q, want the key %s, or none for its admission: %s", op.ID, writer, keyID, call)
 				}
 				if !admission {
 					written++
@@ -107,7 +107,7 @@ func TestOperationsStoreTheCallingKey(t *testing.T) {
 func TestWritersAreHidden(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(10 * time.Second) // to stay below the quota
 		r := s.Call(t, key, op.ID, fixtureArguments[op.ID])
@@ -138,11 +138,11 @@ func TestImportsMarkTheirRecords(t *testing.T) {
 	s := apitest.New(t, functions.Operations)
 	imported := *s
 	imported.Table = s.Table.AsImport()
-	for _, by := range []struct {
+	for _, c := range []struct {
 		s    *apitest.Service
 		want string
 	}{{s, ""}, {&imported, table.ImportWriter}, {s, ""}} {
-		importFixture(t, by.s)
+		importFixture(t, c.s)
 		checked := 0
 		in := &dynamodb.ScanInput{
 			FilterExpression: aws.String("begins_with(pk, :company)"), ConsistentRead: aws.Bool(true),
@@ -158,8 +158,8 @@ func TestImportsMarkTheirRecords(t *testing.T) {
 					continue // each import adds new snapshots and keeps those of the earlier import
 				}
 				checked++
-				if got := table.WriterOf(item); got != by.want {
-					t.Errorf("the writer of %v is %q, want %q", table.KeyOf(item), got, by.want)
+				if got := table.WriterOf(item); got != c.want {
+					t.Errorf("the writer of %v is %q, want %q", table.KeyOf(item), got, c.want)
 				}
 			}
 			if in.ExclusiveStartKey = page.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {

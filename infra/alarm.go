@@ -46,10 +46,10 @@ type Alarm struct {
 //
 // With fewer than 100 requests, the 99th percentile is the slowest request.
 const (
-	shareExpression   = "IF(failures >= 5, failures / requests, 0)"
-	burnExpression    = "IF(failures >= 5, failures / requests / 0.001, 0)"
-	percentileMinimum = "IF(requests >= 100, duration, 0)"
-	burnSeconds       = 6 * 60 * 60
+	shareExpression      = "IF(failures >= 5, failures / requests, 0)"
+	burnExpression       = "IF(failures >= 5, failures / requests / 0.001, 0)"
+	percentileExpression = "IF(requests >= 100, duration, 0)"
+	burnSeconds          = 6 * 60 * 60
 )
 
 const (
@@ -98,7 +98,7 @@ func declaredAlarms(functions []Function) []Alarm {
 		{Namespace: "AWS/ApiGateway", Name: "5XXError", Dimensions: gateway, Statistic: "Sum", ID: "failures"},
 		{Namespace: "AWS/ApiGateway", Name: "Count", Dimensions: gateway, Statistic: "Sum", ID: "requests"},
 	}
-	ofService := func(name, statistic, id string) AlarmMetric {
+	serviceMetric := func(name, statistic, id string) AlarmMetric {
 		return AlarmMetric{Namespace: StackNamespace(), Name: name, Statistic: statistic, ID: id}
 	}
 	return []Alarm{
@@ -109,7 +109,7 @@ func declaredAlarms(functions []Function) []Alarm {
 			Metrics: requests, Expression: burnExpression, Periods: 1, Seconds: burnSeconds,
 			Threshold: thresholdParameter("ErrorBudgetBurnMax", 6, "Alarm when the error budget of 0.1 % of the requests burns faster, in multiples of the rate that uses it up in 30 days")},
 		{ID: "SlowRequests", Description: "The 99th percentile of the duration of requests, in milliseconds, if there are a hundred or more",
-			Metrics: []AlarmMetric{ofService("Duration", "p99", "duration"), ofService("Duration", "SampleCount", "requests")}, Expression: percentileMinimum,
+			Metrics: []AlarmMetric{serviceMetric("Duration", "p99", "duration"), serviceMetric("Duration", "SampleCount", "requests")}, Expression: percentileExpression,
 			Periods: 3, RollsBack: true,
 			Threshold: thresholdParameter("DurationP99MillisecondsMax", 1000, "Alarm when the 99th percentile of the duration of requests is longer")},
 		{ID: "FunctionErrors", Description: "Crashes and timeouts of functions, in five minutes", Metrics: perFunction("Errors"), Periods: 1, RollsBack: true,
@@ -118,7 +118,7 @@ func declaredAlarms(functions []Function) []Alarm {
 			Threshold: thresholdParameter("FunctionThrottlesMax", 0, "Alarm when more requests find no free function instance in five minutes")},
 		{ID: "TableThrottles", Description: "Reads and writes that DynamoDB throttled, in five minutes", Metrics: tableThrottles(), Periods: 1,
 			Threshold: thresholdParameter("TableThrottlesMax", 10, "Alarm when DynamoDB throttles more reads and writes in five minutes")},
-		{ID: "GatewayThrottles", Description: "Requests that the gateway throttled, in five minutes", Metrics: []AlarmMetric{ofService(GatewayThrottled, "Sum", "")}, Periods: 1,
+		{ID: "GatewayThrottles", Description: "Requests that the gateway throttled, in five minutes", Metrics: []AlarmMetric{serviceMetric(GatewayThrottled, "Sum", "")}, Periods: 1,
 			Threshold: thresholdParameter("GatewayThrottlesMax", 100, "Alarm when the gateway throttles more requests in five minutes")},
 		{ID: "ChangesBehind", Description: "How long ago the oldest write was made that the feed of changes does not have, in milliseconds",
 			Metrics: []AlarmMetric{{Namespace: "AWS/Lambda", Name: "IteratorAge", Dimensions: recorderDimensions(), Statistic: "Maximum"}}, Periods: 1,
@@ -126,7 +126,7 @@ func declaredAlarms(functions []Function) []Alarm {
 		{ID: "ParkedChanges", Description: "Records of the stream that the feed of changes could not read",
 			Metrics: []AlarmMetric{{Namespace: "AWS/SQS", Name: "ApproximateNumberOfMessagesVisible", Dimensions: Object{{"QueueName", Attribute(ParkedQueueID, "QueueName")}}, Statistic: "Maximum"}}, Periods: 1,
 			Threshold: thresholdParameter("ParkedChangesMax", 0, "Alarm when more records of the stream wait in the queue of those that could not be read")},
-		{ID: "AuthFailures", Description: "Requests without a valid key or without the scope, in five minutes", Metrics: []AlarmMetric{ofService("Unauthorised", "Sum", "")}, Periods: 1,
+		{ID: "AuthFailures", Description: "Requests without a valid key or without the scope, in five minutes", Metrics: []AlarmMetric{serviceMetric("Unauthorised", "Sum", "")}, Periods: 1,
 			Threshold: thresholdParameter("AuthFailuresMax", 100, "Alarm when more requests have no valid key or no scope in five minutes")},
 	}
 }

@@ -71,7 +71,7 @@ func threshold(t *testing.T, a infra.Alarm) float64 {
 
 // evaluate returns the value of a CloudWatch metric math expression for one period. It parses the
 // expressions of the alarms as Go, because they have Go's syntax.
-func evaluate(t *testing.T, expression string, of traffic) float64 {
+func evaluate(t *testing.T, expression string, period traffic) float64 {
 	t.Helper()
 	parsed, err := parser.ParseExpr(expression)
 	if err != nil {
@@ -87,7 +87,7 @@ func evaluate(t *testing.T, expression string, of traffic) float64 {
 			}
 			return number
 		case *ast.Ident:
-			known := map[string]float64{"requests": of.requests, "failures": of.failures, "duration": of.p99}
+			known := map[string]float64{"requests": period.requests, "failures": period.failures, "duration": period.p99}
 			number, ok := known[e.Name]
 			if !ok {
 				t.Fatalf("%s has the unknown metric %s", expression, e.Name)

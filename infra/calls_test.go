@@ -137,9 +137,9 @@ func batchGet(body []byte) (out []callAccess, err error) {
 		RequestItems map[string]struct{ Keys []map[string]any }
 	}
 	err = json.Unmarshal(body, &request)
-	for name, of := range request.RequestItems {
+	for name, entry := range request.RequestItems {
 		batch := callAccess{action: "BatchGetItem", resource: name}
-		for _, key := range of.Keys {
+		for _, key := range entry.Keys {
 			batch.partitionKeys = append(batch.partitionKeys, requestPart{Key: key}.access("").partitionKeys...)
 		}
 		out = append(out, batch)

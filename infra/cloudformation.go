@@ -25,10 +25,10 @@ const StageID = APIID + StageName + "Stage"
 
 func (m Model) lambdaResources(code func(Function) Code) (out Object) {
 	for _, f := range m.Functions {
-		from := code(f)
-		location := Object{{"Code", Object{{"S3Bucket", from.Bucket}, {"S3Key", from.Key}}}}
+		zipFile := code(f)
+		location := Object{{"Code", Object{{"S3Bucket", zipFile.Bucket}, {"S3Key", zipFile.Key}}}}
 		out = append(out, Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(location, functionGlobals(), f.samProperties()))})
-		out = append(out, f.versionResources(from)...)
+		out = append(out, f.versionResources(zipFile)...)
 		if f.ReadsStream() {
 			continue
 		}
@@ -99,13 +99,13 @@ func pathResources(created map[string]bool, path string) Object {
 		return nil
 	}
 	created[path] = true
-	above, segment := splitPath(path)
-	return append(pathResources(created, above), Field{pathID(path), resource("AWS::ApiGateway::Resource", Object{
-		{"RestApiId", Ref(APIID)}, {"ParentId", pathReference(above)}, {"PathPart", segment},
+	parent, segment := splitPath(path)
+	return append(pathResources(created, parent), Field{pathID(path), resource("AWS::ApiGateway::Resource", Object{
+		{"RestApiId", Ref(APIID)}, {"ParentId", pathReference(parent)}, {"PathPart", segment},
 	})})
 }
 
-func splitPath(path string) (above, segment string) {
+func splitPath(path string) (parent, segment string) {
 	cut := strings.LastIndexByte(path, '/')
 	return path[:max(cut, 1)], path[cut+1:]
 }

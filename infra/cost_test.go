@@ -90,8 +90,8 @@ func parseNumber(t *testing.T, text string) float64 {
 func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
-	function := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // a million calls, each of 10 ms with 256 MB
-	line := parseNumber(t, regexp.MustCompile(`function's line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
+	functionCost := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // a million calls, each of 10 ms with 256 MB
+	logBytes := parseNumber(t, regexp.MustCompile(`function's line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
 	for _, want := range []string{
 		fmt.Sprintf("the gateway's access line of %d bytes", len(sampleAccessLine())),
 		fmt.Sprintf("Lambda's two lines of %d bytes", len(sampleLambdaLines)),
@@ -100,7 +100,7 @@ func TestRunbookCosts(t *testing.T) {
 			t.Errorf("RUNBOOK.md does not say: %s", want)
 		}
 	}
-	line += float64(len(sampleAccessLine()) + len(sampleLambdaLines))
+	logBytes += float64(len(sampleAccessLine()) + len(sampleLambdaLines))
 	for _, row := range c.rows[1:] {
 		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return parseNumber(t, n) }
 		amount := func(cell string) float64 {
@@ -110,7 +110,7 @@ func TestRunbookCosts(t *testing.T) {
 			return parseDollars(t, cell)[0]
 		}
 		total := 0.0
-		for i, want := range []float64{c.gatewayPrice, function, units(row[3]) * c.readPrice, units(row[4]) * c.writePrice, line / 1e3 * c.logsPrice} {
+		for i, want := range []float64{c.gatewayPrice, functionCost, units(row[3]) * c.readPrice, units(row[4]) * c.writePrice, logBytes / 1e3 * c.logsPrice} {
 			total += want
 			if got := amount(row[i+1]); math.Abs(got-want) > 0.0051 {
 				t.Errorf("%s: %s, which should be %.4f", row[0], row[i+1], want)
@@ -188,25 +188,25 @@ const (
 // alarmAndMetricCosts returns the number of metrics in alarms and three monthly costs. The first is
 // for the alarms. The second is for the metrics of the whole service. The third also includes the
 // metrics of each operation.
-func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
+func alarmAndMetricCosts(t *testing.T) (alarmMetrics int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {
-		alarms += len(a.Metrics)
+		alarmMetrics += len(a.Metrics)
 	}
 	const gateway, perOperation = 1, 2 // the gateway counts throttled requests; an operation has metrics for its duration and errors
 	service := len(metricNamesOfLine(t)) - perOperation + gateway
-	return alarms, float64(alarms) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
+	return alarmMetrics, float64(alarmMetrics) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
 }
 
 // fixedCosts returns what the runbook says about fixed costs.
 func fixedCosts(t *testing.T) []string {
 	t.Helper()
-	alarms, ofAlarms, ofService, ofOperations := alarmAndMetricCosts(t)
+	alarmMetrics, alarmCost, serviceMetricCost, operationMetricCost := alarmAndMetricCosts(t)
 	return []string{
-		fmt.Sprintf("%d alarm metrics at $%.2f, $%.2f in all", alarms, alarmPrice, ofAlarms),
+		fmt.Sprintf("%d alarm metrics at $%.2f, $%.2f in all", alarmMetrics, alarmPrice, alarmCost),
 		fmt.Sprintf("metrics at $%.2f each", metricPrice),
 		fmt.Sprintf("%d of the service, 1 of the gateway's log and 2 of each operation, at most $%.2f in all ($%.2f with `--param Metrics=service`)",
-			len(metricNamesOfLine(t))-2, ofOperations, ofService),
+			len(metricNamesOfLine(t))-2, operationMetricCost, serviceMetricCost),
 	}
 }
 
@@ -223,9 +223,9 @@ func TestReadmePrice(t *testing.T) {
 		total := parseDollars(t, row[6])[0]
 		least, most = min(least, total), max(most, total)
 	}
-	_, ofAlarms, _, ofOperations := alarmAndMetricCosts(t)
+	_, alarmCost, _, operationMetricCost := alarmAndMetricCosts(t)
 	want := fmt.Sprintf("| what AWS bills: $%.2f to $%.2f per million requests, at most %s per million changes in the feed, and each month $%.2f for alarms and at most $%.2f for metrics ([costs](infra/RUNBOOK.md#costs)) |",
-		least, most, c.feedRows[1][4], ofAlarms, ofOperations)
+		least, most, c.feedRows[1][4], alarmCost, operationMetricCost)
 	if !strings.Contains(string(text), want) {
 		t.Errorf("README.md does not say: %s", want)
 	}

@@ -25,7 +25,7 @@ func dashboard(functions []Function) string {
 		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriodSeconds)
 		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
 	}
-	ofService := func(names ...string) (out []any) {
+	serviceMetrics := func(names ...string) (out []any) {
 		for _, name := range names {
 			out = append(out, []any{metricNamespace, name})
 		}
@@ -54,12 +54,12 @@ func dashboard(functions []Function) string {
 		{"Requests by operation", byOperation("Duration", "SampleCount"), "SampleCount"},
 		{"Errors by operation", byOperation("Errors", "Sum"), "Sum"},
 		{"p99 by operation, ms", byOperation("Duration", "p99"), "p99"},
-		{"Unauthorised requests", ofService("Unauthorised"), "Sum"},
-		{"Requests over their key's quota", ofService("Throttled"), "Sum"},
+		{"Unauthorised requests", serviceMetrics("Unauthorised"), "Sum"},
+		{"Requests over their key's quota", serviceMetrics("Throttled"), "Sum"},
 		{"Throttled by the gateway", []any{[]any{metricNamespace, GatewayThrottled}}, "Sum"},
-		{"Requests at the functions", ofService("Calls", "Errors"), "Sum"},
-		{"Read and write units of the requests", ofService("ReadUnits", "WriteUnits"), "Sum"},
-		{"Table calls", ofService("TableCalls"), "Sum"},
+		{"Requests at the functions", serviceMetrics("Calls", "Errors"), "Sum"},
+		{"Read and write units of the requests", serviceMetrics("ReadUnits", "WriteUnits"), "Sum"},
+		{"Table calls", serviceMetrics("TableCalls"), "Sum"},
 		{"Read and write units of the table and its indexes", table("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"), "Sum"},
 		{"Throttled by the table", table("ReadThrottleEvents", "WriteThrottleEvents"), "Sum"},
 		{"Crashes by function", perFunction("Errors"), "Sum"},

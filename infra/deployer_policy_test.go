@@ -24,9 +24,9 @@ func runbookPolicy(t *testing.T, kind string) policy {
 	if block == nil {
 		t.Fatalf("RUNBOOK.md has no policy of the kind %s", kind)
 	}
-	names := strings.NewReplacer("REGION", "eu-central-1", "ACCOUNT", "111122223333")
+	replacer := strings.NewReplacer("REGION", "eu-central-1", "ACCOUNT", "111122223333")
 	var document map[string]any
-	if err := json.Unmarshal([]byte(names.Replace(string(block[1]))), &document); err != nil {
+	if err := json.Unmarshal([]byte(replacer.Replace(string(block[1]))), &document); err != nil {
 		t.Fatalf("the policy %s in RUNBOOK.md: %v", kind, err)
 	}
 	return parsePolicy(t, "RUNBOOK.md", document)
@@ -167,8 +167,8 @@ func TestDeployerMayDoNothingElse(t *testing.T) {
 		"cloudformation:SetStackPolicy", "lambda:UpdateFunctionCode", "lambda:InvokeFunction", "lambda:GetFunction", "apigateway:PATCH",
 		"apigateway:DELETE", "logs:FilterLogEvents", "kms:Decrypt",
 	}
-	for action, of := range deployerResources {
-		resources, actions = append(resources, of...), append(actions, action)
+	for action, actionResources := range deployerResources {
+		resources, actions = append(resources, actionResources...), append(actions, action)
 	}
 	for _, action := range dynamoActions {
 		actions = append(actions, "dynamodb:"+action)
@@ -192,10 +192,10 @@ func TestDeployerMayDoNothingElse(t *testing.T) {
 func TestOperatorPolicy(t *testing.T) {
 	t.Parallel()
 	p := runbookPolicy(t, "operator")
-	records := strings.Fields("BatchGetItem BatchWriteItem ConditionCheckItem DeleteItem GetItem PutItem Query Scan UpdateItem")
+	recordActions := strings.Fields("BatchGetItem BatchWriteItem ConditionCheckItem DeleteItem GetItem PutItem Query Scan UpdateItem")
 	for _, action := range dynamoActions {
 		for resource, isOwn := range map[string]bool{deployedTableARN: true, deployedTableARN + "/index/gsi1": true, foreignARN: false, "*": false} {
-			if got, want := p.allows(callAccess{action: "dynamodb:" + action, resource: resource}), isOwn && slices.Contains(records, action); got != want {
+			if got, want := p.allows(callAccess{action: "dynamodb:" + action, resource: resource}), isOwn && slices.Contains(recordActions, action); got != want {
 				t.Errorf("%s of %s is allowed: %t, want %t", action, resource, got, want)
 			}
 		}

@@ -210,12 +210,12 @@ func matchesWildcard(pattern, text string) bool {
 // Ensure policy.allows decides like IAM, because a mistake in it could hide a mistake in a policy.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
-	only := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{
+	allow := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{
 		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": {"c?#a", "c?#a#*"}}, "Null": {"dynamodb:LeadingKeys": {"false"}},
 	}}
-	withoutNull := only
-	withoutNull.conditions = map[string]map[string][]string{"ForAllValues:StringLike": only.conditions["ForAllValues:StringLike"]}
-	lower := only
+	withoutNull := allow
+	withoutNull.conditions = map[string]map[string][]string{"ForAllValues:StringLike": allow.conditions["ForAllValues:StringLike"]}
+	lower := allow
 	lower.effect = "allow"
 	deny := statement{"Deny", []string{"dynamodb:GetItem"}, []string{"*"}, nil}
 	get := func(leading ...string) callAccess { return callAccess{"dynamodb:GetItem", tableARN, leading} }
@@ -224,17 +224,17 @@ func TestEvaluator(t *testing.T) {
 		a    callAccess
 		want bool
 	}{
-		"own partition":           {policy{only}, get("c1#a"), true},
-		"narrowed":                {policy{only}, get("c1#a#b#c"), true},
-		"another area":            {policy{only}, get("c1#ab"), false},
-		"a longer company":        {policy{only}, get("c12#a"), false},
-		"one of two is another's": {policy{only}, get("c1#a", "c1#b"), false},
-		"no keys":                 {policy{only}, get(), false},
+		"own partition":           {policy{allow}, get("c1#a"), true},
+		"narrowed":                {policy{allow}, get("c1#a#b#c"), true},
+		"another area":            {policy{allow}, get("c1#ab"), false},
+		"a longer company":        {policy{allow}, get("c12#a"), false},
+		"one of two is another's": {policy{allow}, get("c1#a", "c1#b"), false},
+		"no keys":                 {policy{allow}, get(), false},
 		"no keys, no Null":        {policy{withoutNull}, get(), true},
-		"another table":           {policy{only}, callAccess{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
-		"an index":                {policy{only}, callAccess{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
-		"another action":          {policy{only}, callAccess{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
-		"allowed and denied":      {policy{only, deny}, get("c1#a"), false},
+		"another table":           {policy{allow}, callAccess{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
+		"an index":                {policy{allow}, callAccess{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
+		"another action":          {policy{allow}, callAccess{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
+		"allowed and denied":      {policy{allow, deny}, get("c1#a"), false},
 		"an unknown effect":       {policy{lower}, get("c1#a"), false},
 		"nothing":                 {nil, get("c1#a"), false},
 	} {

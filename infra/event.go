@@ -28,7 +28,7 @@ const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 // Events returns a sample event for each operation, by id, as API Gateway would send it to the
 // function. The bodies are the examples in document, which is the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
-	var described struct {
+	var spec struct {
 		Paths map[string]map[string]struct {
 			RequestBody struct {
 				Content map[string]struct {
@@ -37,13 +37,13 @@ func (m Model) Events(document []byte) (map[string][]byte, error) {
 			} `json:"requestBody"`
 		} `json:"paths"`
 	}
-	if err := json.Unmarshal(document, &described); err != nil {
+	if err := json.Unmarshal(document, &spec); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	out := map[string][]byte{}
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
-			example := described.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"].Example
+			example := spec.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"].Example
 			event, err := sampleEvent(op, m.routeOf(area.Name, op.Path), example)
 			if err != nil {
 				return nil, fmt.Errorf("event of %s: %w", op.ID, err)

@@ -53,12 +53,12 @@ type lambdaFunction = func(t *testing.T, e events.APIGatewayProxyRequest) events
 
 func newDeployedStage(t *testing.T) *deployedStage {
 	t.Helper()
-	tables, err := oracle.Load()
+	operations, err := oracle.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &accessRecorder{}
-	s := &deployedStage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, operations: tables, functions: map[string]lambdaFunction{}}
+	s := &deployedStage{Service: apitest.NewWithTransport(t, functions.Operations, r), recorder: r, operations: operations, functions: map[string]lambdaFunction{}}
 	config := s.Config(slog.New(slog.DiscardHandler))
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -75,7 +75,7 @@ func newDeployedStage(t *testing.T) *deployedStage {
 		add(a.Name, s.Serve(a.Operations(s.ServingTable)))
 	}
 	add("mcp", mcp.Handler(s.Table, config))
-	s.key = s.Key(t)
+	s.key = s.IssueKey(t)
 	return s
 }
 
@@ -158,8 +158,8 @@ func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayP
 	for name, value := range o.Fixture {
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
 	}
-	if open := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); open != "" {
-		t.Errorf("%s: events/%s.json has %s, for which there is no value", o.CellLocation("fixture"), operation, open)
+	if unfilled := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); unfilled != "" {
+		t.Errorf("%s: events/%s.json has %s, for which there is no value", o.CellLocation("fixture"), operation, unfilled)
 	}
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal([]byte(filled), &e); err != nil {
@@ -263,10 +263,10 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 		out = append(out, eventVariant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
-		same := s.event(t, op.ID).Path                             // all events rotate the same key, so the second rotation is a conflict
+		path := s.event(t, op.ID).Path                             // all events rotate the same key, so the second rotation is a conflict
 		for _, key := range []string{"first", "first", "second"} { // the second request gets the stored response of the first
 			e := s.event(t, op.ID)
-			e.Path = same
+			e.Path = path
 			e.MultiValueHeaders["Idempotency-Key"] = []string{key}
 			out = append(out, eventVariant{"with an Idempotency-Key", e})
 		}
@@ -286,12 +286,12 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 }
 
 // queries returns the queries for every combination of a list's filters and their values.
-func queries(op api.Operation, tables oracle.Table) []map[string][]string {
+func queries(op api.Operation, operations oracle.Table) []map[string][]string {
 	out := []map[string][]string{{}}
 	for _, f := range op.Input {
 		values := f.Enum
-		if i := slices.IndexFunc(tables, func(o oracle.Operation) bool { return o.Fixture[f.Name] != "" }); i >= 0 {
-			values = []string{tables[i].Fixture[f.Name]}
+		if i := slices.IndexFunc(operations, func(o oracle.Operation) bool { return o.Fixture[f.Name] != "" }); i >= 0 {
+			values = []string{operations[i].Fixture[f.Name]}
 		}
 		if f.Format == "day" && strings.HasSuffix(strings.ToLower(f.Name), "from") {
 			values = []string{"2026-01-01"}
@@ -342,15 +342,15 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	}
 	for n := range 4 { // drafts of findings whose writes were interrupted long ago; one request deletes three of them
 		k := table.Keys{Key: table.Key{PK: table.Partition(withoutIDRecords.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
-		cut := struct {
+		draft := struct {
 			AuditID string   `store:"auditId"`
 			Chunks  []string `store:"chunks"`
 		}{"aud_none", []string{"gen_1#000"}}
-		if err := withoutIDRecords.Table.BatchPut(t.Context(), []table.Item{withoutIDRecords.Table.NewItem(k, cut)}); err != nil {
+		if err := withoutIDRecords.Table.BatchPut(t.Context(), []table.Item{withoutIDRecords.Table.NewItem(k, draft)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, rare := range []struct {
+	for _, rareCase := range []struct {
 		s        *deployedStage
 		area, op string
 	}{
@@ -364,15 +364,15 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		{withoutIDRecords, "metrics", "delete_metric_definition"},
 		{withoutIDRecords, "metrics", "update_metric_definition"}, // the record that maps the id to its key is missing, so the update has to find the definition
 	} {
-		rare.s.recorder.take(t, rare.s.Table.Name())
-		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))
-		calls := rare.s.recorder.take(t, rare.s.Table.Name())
+		rareCase.s.recorder.take(t, rareCase.s.Table.Name())
+		rareCase.s.functions[rareCase.area](t, rareCase.s.event(t, rareCase.op))
+		calls := rareCase.s.recorder.take(t, rareCase.s.Table.Name())
 		for _, call := range calls {
-			for _, name := range grantsUsed(rare.area, call) {
-				used[name] = policies[rare.area].allows(call) && policies["mcp"].allows(call)
+			for _, name := range grantsUsed(rareCase.area, call) {
+				used[name] = policies[rareCase.area].allows(call) && policies["mcp"].allows(call)
 			}
 		}
-		byOperation[rare.op] = &operationUse{withoutIdempotencyKey: areaActions(calls)}
+		byOperation[rareCase.op] = &operationUse{withoutIdempotencyKey: areaActions(calls)}
 	}
 	s.Table.Warm(t.Context(), 1) // the reads a function makes at startup
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
@@ -395,7 +395,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				for _, call := range calls {
 					for _, function := range []string{area.Name, "mcp"} {
 						if !(function == "mcp" && op.NotTool) && !policies[function].allows(call) {
-							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.partitionKeys, op.ID)
+							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to actionsByOperation in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.partitionKeys, op.ID)
 						}
 					}
 					for _, name := range grantsUsed(area.Name, call) {
@@ -436,7 +436,9 @@ func (s *deployedStage) recordWrite(t *testing.T) []callAccess {
 		}{"itm_1"}),
 	}
 	s.recorder.take(t, s.Table.Name())
-	park := func(context.Context, recorder.Parked) error { return errors.New("an item that can be read is parked") }
+	park := func(context.Context, recorder.ParkedRecord) error {
+		return errors.New("an item that can be read is parked")
+	}
 	if err := recorder.New(s.Table, park).Record(ctx, "shard", []change.StreamRecord{written}); err != nil {
 		t.Fatal(err)
 	}
@@ -448,14 +450,14 @@ func (s *deployedStage) recordWrite(t *testing.T) []callAccess {
 type operationUse struct{ withoutIdempotencyKey, withIdempotencyKey map[string]bool }
 
 func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
-	of := &u.withoutIdempotencyKey
+	actions := &u.withoutIdempotencyKey
 	if e.MultiValueHeaders["Idempotency-Key"] != nil {
-		of = &u.withIdempotencyKey
+		actions = &u.withIdempotencyKey
 	}
-	if *of == nil {
-		*of = map[string]bool{}
+	if *actions == nil {
+		*actions = map[string]bool{}
 	}
-	maps.Copy(*of, areaActions(calls))
+	maps.Copy(*actions, areaActions(calls))
 }
 
 const indexQuery = "Query of an index"
@@ -477,8 +479,8 @@ func areaActions(calls []callAccess) map[string]bool {
 	return out
 }
 
-// isDeniedInTrail reports whether the roles deny an action in a trail. A transaction that writes to
-// a trail and to other partitions needs these actions only in the other partitions.
+// isDeniedInTrail reports whether the roles deny an action in a trail. A transaction may need such
+// an action for other partitions that it writes to.
 func isDeniedInTrail(area, action string) bool {
 	return area == trail.Area && !slices.Contains(infra.TrailActions, action)
 }
@@ -502,33 +504,33 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 		}
 		return out
 	}
-	says, keys := set(own, infra.ActionsOf(op)...), set("keys", infra.KeyGrants...)
-	memory := set(area, infra.IdempotencyActions...)
+	grants, keys := set(own, infra.ActionsOf(op)...), set("keys", infra.KeyActions...)
+	idempotencyGrants := set(area, infra.IdempotencyActions...)
 	if own != area {
-		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
+		maps.Copy(idempotencyGrants, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
 	}
 	if own == "keys" && op.Effect != api.Read { // the same transaction also adds the key change to the feed and to the trail
-		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
-		maps.Copy(says, set(trail.Area, infra.TrailActions...))
+		maps.Copy(grants, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
+		maps.Copy(grants, set(trail.Area, infra.TrailActions...))
 	}
-	for what := range u.withoutIdempotencyKey {
-		if !says[what] && !keys[what] {
-			t.Errorf("%s uses %s: add it to needs in infra/grant.go", op.ID, what)
+	for grant := range u.withoutIdempotencyKey {
+		if !grants[grant] && !keys[grant] {
+			t.Errorf("%s uses %s: add it to actionsByOperation in infra/grant.go", op.ID, grant)
 		}
 	}
-	for what := range says {
-		if !u.withoutIdempotencyKey[what] {
-			t.Errorf("%s does not use %s: remove it from needs in infra/grant.go", op.ID, what)
+	for grant := range grants {
+		if !u.withoutIdempotencyKey[grant] {
+			t.Errorf("%s does not use %s: remove it from actionsByOperation in infra/grant.go", op.ID, grant)
 		}
 	}
-	for what := range u.withIdempotencyKey {
-		if !says[what] && !keys[what] && !memory[what] {
-			t.Errorf("%s, with an Idempotency-Key, uses %s: add it to needs or memory in infra/grant.go", op.ID, what)
+	for grant := range u.withIdempotencyKey {
+		if !grants[grant] && !keys[grant] && !idempotencyGrants[grant] {
+			t.Errorf("%s, with an Idempotency-Key, uses %s: add it to actionsByOperation or idempotencyActions in infra/grant.go", op.ID, grant)
 		}
 	}
-	for what := range memory {
-		if op.IdempotencyKey != nil && !u.withIdempotencyKey[what] {
-			t.Errorf("%s, with an Idempotency-Key, does not use %s: remove it from memory in infra/grant.go", op.ID, what)
+	for grant := range idempotencyGrants {
+		if op.IdempotencyKey != nil && !u.withIdempotencyKey[grant] {
+			t.Errorf("%s, with an Idempotency-Key, does not use %s: remove it from idempotencyActions in infra/grant.go", op.ID, grant)
 		}
 	}
 }
@@ -567,7 +569,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
 			if cell[0] != "mcp" && !used[name] {
-				t.Errorf("the grant is not used: %s: remove it from needs in infra/grant.go", name)
+				t.Errorf("the grant is not used: %s: remove it from actionsByOperation in infra/grant.go", name)
 			}
 		}
 	}

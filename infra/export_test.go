@@ -6,7 +6,7 @@ var (
 	DeploymentID       = deploymentID
 	APIResources       = Model.apiResources
 	ActionsOf          = actionsOf
-	KeyGrants          = keyGrants
+	KeyActions         = keyActions
 	IdempotencyActions = idempotencyActions
 	KeyChangeActions   = keyChangeActions
 	TrailActions       = trailActions

@@ -33,12 +33,12 @@ const (
 	queryIndexesAction = "" // stands for Query on the indexes
 )
 
-// actionsByEffect lists the actions that operations need on the records of their area. The key is a
-// verb (the first word of an operation id), or the whole operation id if the operation differs from
-// others with the same verb. An operation with any other verb needs the actions of a get if it
+// actionsByOperation lists the actions that operations need on the records of their area. The key
+// is a verb (the first word of an operation id), or the whole operation id if the operation differs
+// from others with the same verb. An operation with any other verb needs the actions of a get if it
 // reads, and otherwise those of an update. TestEveryCallIsAllowed fails when an operation needs
 // more, or when a function has more than its operations need.
-var actionsByEffect = map[string][]string{
+var actionsByOperation = map[string][]string{
 	"list":    {actionQuery},
 	"get":     {actionGetItem},
 	"preview": {actionGetItem, actionQuery},
@@ -87,34 +87,34 @@ var actionsByEffect = map[string][]string{
 
 // actionsOf returns the actions that an operation needs on records. A create that can return a
 // conflict also needs a query, to count the records, unless the operation's id is in
-// actionsByEffect.
+// actionsByOperation.
 func actionsOf(op api.Operation) []string {
-	if actions, ok := actionsByEffect[op.ID]; ok {
+	if actions, ok := actionsByOperation[op.ID]; ok {
 		return actions
 	}
 	verb, _, _ := strings.Cut(op.ID, "_")
 	if op.Effect == api.Create && slices.Contains(op.Errors, fault.Conflict) {
-		return append(slices.Clone(actionsByEffect[verb]), actionQuery)
+		return append(slices.Clone(actionsByOperation[verb]), actionQuery)
 	}
-	if actions, ok := actionsByEffect[verb]; ok {
+	if actions, ok := actionsByOperation[verb]; ok {
 		return actions
 	}
 	if op.Effect == api.Read {
-		return actionsByEffect["get"]
+		return actionsByOperation["get"]
 	}
-	return actionsByEffect["update"]
+	return actionsByOperation["update"]
 }
 
 // keysArea is the area of the partition of keys. To verify a key, a function updates the key's time
-// of last use conditionally, and reads the key if the condition fails. keyGrants lists the actions
+// of last use conditionally, and reads the key if the condition fails. keyActions lists the actions
 // for this.
 const keysArea = "keys"
 
-var keyGrants = []string{actionGetItem, actionUpdateItem}
+var keyActions = []string{actionGetItem, actionUpdateItem}
 
 // grantsOf returns what a function needs to serve the operations of an area.
 func grantsOf(area string, operations []api.Operation) []Grant {
-	out := []Grant{{Area: keysArea, Actions: keyGrants}}
+	out := []Grant{{Area: keysArea, Actions: keyActions}}
 	for _, op := range operations {
 		grant := Grant{Area: op.Area, Actions: actionsOf(op)}
 		out = mergeGrants(out, []Grant{grant})
@@ -192,14 +192,14 @@ func (f Function) Statements() []Statement {
 		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 		Resources: List{Attribute(f.LogsID(), "Arn")},
 	}}
-	var listed []string
+	var indexLeadingKeys []string
 	for _, g := range f.Grants {
-		word, leading := capitalize(g.Area), leadingKeys(g.Area)
+		sidPrefix, leading := capitalize(g.Area), leadingKeys(g.Area)
 		for _, area := range g.TransactionAreas {
-			word, leading = word+"And"+capitalize(area), append(leading, leadingKeys(area)...)
+			sidPrefix, leading = sidPrefix+"And"+capitalize(area), append(leading, leadingKeys(area)...)
 		}
 		out = append(out, Statement{
-			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
+			Sid: sidPrefix + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
 			Resources: tableARNs(table.Base), LeadingKeys: leading,
 		})
 		if denied := g.otherTrailActions(); len(denied) > 0 {
@@ -209,16 +209,16 @@ func (f Function) Statements() []Statement {
 			})
 		}
 		if g.Indexes {
-			listed = append(listed, leadingKeys(g.Area)...)
+			indexLeadingKeys = append(indexLeadingKeys, leadingKeys(g.Area)...)
 		}
 	}
-	if len(listed) > 0 {
+	if len(indexLeadingKeys) > 0 {
 		// A single statement covers all areas. It allows no more than separate statements would,
 		// because a query reads a single partition. It lists the ARNs of the indexes only once, and
 		// IAM limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: listed,
+			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: indexLeadingKeys,
 		})
 	}
 	if f.ReadsStream() {

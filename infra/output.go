@@ -9,7 +9,7 @@ type Output struct {
 }
 
 func outputs() []Output {
-	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme --issue-key"
+	command := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme --issue-key"
 	return []Output{
 		{Name: "BaseUrl", Description: "The URL of the service", Value: baseURL()},
 		{Name: "GatewayUrl", Description: "The URL of the service at the gateway's own domain, which also works without a DNS record of yours", Value: Sub(BaseURL)},
@@ -22,7 +22,7 @@ func outputs() []Output {
 		{Name: "ParkedChangesUrl", Description: "The SQS queue of the records that the feed of changes could not read", Value: Ref(ParkedQueueID)},
 		{
 			Name: "FirstKeyCommand", Description: "Creates a company and its first key",
-			Value: Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}},
+			Value: Object{{"Fn::Sub", List{command, Object{{"Name", tableName()}}}}},
 		},
 	}
 }

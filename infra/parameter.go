@@ -124,7 +124,7 @@ func conditions() Object {
 	}, edgeConditions(), throughputConditions())
 }
 
-func orCondition(either, or Object) Object { return Object{{"Fn::Or", List{either, or}}} }
+func orCondition(a, b Object) Object { return Object{{"Fn::Or", List{a, b}}} }
 
 func notCondition(expression Object) Object { return Object{{"Fn::Not", List{expression}}} }
 

@@ -80,20 +80,20 @@ func TestAccess(t *testing.T) {
 				}
 			}
 		}
-		for _, several := range severalAreas(areas()) {
-			var keys, may []string
-			for _, area := range several {
+		for _, combination := range areaCombinations(areas()) {
+			var keys, allowedActions []string
+			for _, area := range combination {
 				keys = append(keys, table.Partition(someCompanyID, area))
 			}
 			for cell, actions := range want {
-				if together := strings.Split(cell[1], "+"); cell[0] == f.Name && len(together) > 1 && containsAll(together, several) {
+				if cellAreas := strings.Split(cell[1], "+"); cell[0] == f.Name && len(cellAreas) > 1 && containsAll(cellAreas, combination) {
 					used[cell] = true
-					may = append(may, actions...)
+					allowedActions = append(allowedActions, actions...)
 				}
 			}
 			for _, action := range dynamoActions {
-				if got := p.allows(callAccess{"dynamodb:" + action, tableARN, keys}); got != slices.Contains(may, action) {
-					t.Errorf("%s, %s in %v together: %v", f.Name, action, several, got)
+				if got := p.allows(callAccess{"dynamodb:" + action, tableARN, keys}); got != slices.Contains(allowedActions, action) {
+					t.Errorf("%s, %s in %v together: %v", f.Name, action, combination, got)
 				}
 			}
 		}
@@ -112,8 +112,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// severalAreas returns every pair and every triple of areas.
-func severalAreas(areas []string) (out [][]string) {
+// areaCombinations returns every pair and every triple of areas.
+func areaCombinations(areas []string) (out [][]string) {
 	for i, first := range areas {
 		for j, second := range areas[i+1:] {
 			out = append(out, []string{first, second})
@@ -133,7 +133,7 @@ func containsAll(all, some []string) bool {
 // and does not allow it otherwise. The policy must never allow the action in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
-	decide := func(want bool, resource string, leading ...string) {
+	check := func(want bool, resource string, leading ...string) {
 		t.Helper()
 		a.resource, a.partitionKeys = resource, leading
 		if got := p.allows(a); got != want {
@@ -142,22 +142,22 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	}
 	own := table.Partition(someCompanyID, area)
 	narrowed := table.Partition(someCompanyID, area, "anything", "else")
-	here := a.resource
-	decide(allowed, here, own)
-	decide(allowed, here, own, own)
+	ownResource := a.resource
+	check(allowed, ownResource, own)
+	check(allowed, ownResource, own, own)
 	if area == "keys" || area == "trail" {
-		decide(false, here, narrowed) // partitions in these areas have no further segments
+		check(false, ownResource, narrowed) // partitions in these areas have no further segments
 	} else {
-		decide(allowed, here, narrowed)
+		check(allowed, ownResource, narrowed)
 	}
-	decide(false, foreignARN, own)
-	decide(false, here, someCompanyID)                // no area
-	decide(false, here, area)                         // no company
-	decide(false, here, "co_1#"+area)                 // an id that no company can have
-	decide(false, here, own+"x")                      // another area
-	decide(false, here, someCompanyID+"#other#"+area) // another area, with this area's name as a later segment
-	decide(false, here, someCompanyID+"#other#"+area+"#x")
-	decide(false, here, own, someCompanyID+"#other")
+	check(false, foreignARN, own)
+	check(false, ownResource, someCompanyID)                // no area
+	check(false, ownResource, area)                         // no company
+	check(false, ownResource, "co_1#"+area)                 // an id that no company can have
+	check(false, ownResource, own+"x")                      // another area
+	check(false, ownResource, someCompanyID+"#other#"+area) // another area, with this area's name as a later segment
+	check(false, ownResource, someCompanyID+"#other#"+area+"#x")
+	check(false, ownResource, own, someCompanyID+"#other")
 }
 
 func indexARNs(indexes []table.Index) (out []string) {
@@ -171,7 +171,7 @@ func indexARNs(indexes []table.Index) (out []string) {
 // no function may use any action on the operator's partitions in the table and the other indexes.
 func TestOperatorListsAreClosed(t *testing.T) {
 	t.Parallel()
-	closed := []string{
+	operatorPartitions := []string{
 		table.RegistryKey(someCompanyID).PK, table.WorkKey("posts#scheduled", "2026-01-01T00:00:00.000Z", someCompanyID, "pst_1").PK, table.WorkKey("replies#approved", "", someCompanyID, "fbk_1").PK,
 	}
 	operatorIndex := tableARN + "/index/" + table.GSI6.Name()
@@ -179,7 +179,7 @@ func TestOperatorListsAreClosed(t *testing.T) {
 		p := policyOf(t, f)
 		for _, action := range dynamoActions {
 			for _, resource := range append(indexARNs(table.Indexes()), tableARN) {
-				partitions := slices.Clone(closed)
+				partitions := slices.Clone(operatorPartitions)
 				if resource == operatorIndex {
 					for _, area := range areas() {
 						partitions = append(partitions, table.Partition(someCompanyID, area), table.Partition(someCompanyID, area, "x"))
@@ -213,7 +213,7 @@ func TestScansAreDenied(t *testing.T) {
 // Ensure only the recorder may read the stream, and send messages to the queue of parked records.
 func TestOnlyTheRecorderReadsTheStream(t *testing.T) {
 	t.Parallel()
-	reads := []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+	streamActions := []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 	for _, f := range infra.New().Functions {
 		p := policyOf(t, f)
 		isRecorder := f.Name == infra.RecorderName
@@ -221,7 +221,7 @@ func TestOnlyTheRecorderReadsTheStream(t *testing.T) {
 			t.Errorf("%s reads the stream: %t", f.Name, f.ReadsStream())
 		}
 		for _, action := range dynamoActions {
-			want := isRecorder && slices.Contains(reads, action)
+			want := isRecorder && slices.Contains(streamActions, action)
 			for _, partitionKeys := range [][]string{nil, {table.Partition(someCompanyID, "changes")}} {
 				if got := p.allows(callAccess{"dynamodb:" + action, tableARN + "/stream/1", partitionKeys}); got != want {
 					t.Errorf("%s: %s of the stream is allowed: %t, want %t", f.Name, action, got, want)
@@ -256,8 +256,8 @@ func TestOnlyTableAndLogs(t *testing.T) {
 		}
 		for _, s := range p {
 			for _, action := range s.actions {
-				of, _, _ := strings.Cut(action, ":")
-				if of != "dynamodb" && of != "logs" && !(of == "sqs" && f.Name == infra.RecorderName) || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
+				service, _, _ := strings.Cut(action, ":")
+				if service != "dynamodb" && service != "logs" && !(service == "sqs" && f.Name == infra.RecorderName) || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
 					t.Errorf("%s: the policy has the action %s", f.Name, action)
 				}
 			}

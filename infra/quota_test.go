@@ -22,7 +22,8 @@ const (
 	indexesMax          = 20
 	environmentBytesMax = 4 << 10
 	tableNameLengthMax  = 255
-	// The name of a log group consists of the stack's name, the logical id and a suffix.
+	// The name of a log group consists of the stack's name (100 characters are assumed), the
+	// logical id and a suffix.
 	logGroupARNLength = len("arn:aws:logs:ap-southeast-1:111122223333:log-group:-BroadcastLogs-ABCDEFGHIJKL:*") + 100
 )
 
@@ -83,11 +84,11 @@ func TestTemplateQuotas(t *testing.T) {
 		return infra.Code{Bucket: strings.Repeat("b", 63), Key: strings.Repeat("k", 100)}
 	}
 	document := infra.JSON(m.CloudFormation(code)).(map[string]any)
-	for section, most := range map[string]int{"Resources": resourcesMax, "Parameters": parametersMax, "Outputs": outputsMax, "Mappings": mappingsMax} {
-		has, _ := document[section].(map[string]any)
-		t.Logf("%s: %d of %d", section, len(has), most)
-		if len(has) > most || len(has) == 0 && section != "Mappings" {
-			t.Errorf("the template has %d %s, and CloudFormation accepts %d", len(has), section, most)
+	for section, limit := range map[string]int{"Resources": resourcesMax, "Parameters": parametersMax, "Outputs": outputsMax, "Mappings": mappingsMax} {
+		entries, _ := document[section].(map[string]any)
+		t.Logf("%s: %d of %d", section, len(entries), limit)
+		if len(entries) > limit || len(entries) == 0 && section != "Mappings" {
+			t.Errorf("the template has %d %s, and CloudFormation accepts %d", len(entries), section, limit)
 		}
 	}
 	text, err := json.MarshalIndent(document, "", " ") // formatted as the CDK formats it
@@ -107,10 +108,10 @@ func TestTemplateQuotas(t *testing.T) {
 // states these lengths.
 func TestPolicyQuota(t *testing.T) {
 	t.Parallel()
-	for want, test := range map[string]struct {
-		model         infra.Model
-		name, indexes int
-		switches      bool
+	for caseName, test := range map[string]struct {
+		model               infra.Model
+		nameLength, indexes int
+		duringSwitch        bool
 	}{
 		"any table name":              {infra.New(), tableNameLengthMax, 0, false},
 		"a switch":                    {infra.New(), 120, 0, true},
@@ -119,26 +120,26 @@ func TestPolicyQuota(t *testing.T) {
 	} {
 		largest := 0
 		for _, f := range test.model.Functions {
-			name, second := strings.Repeat("x", test.name), ""
+			tableName, second := strings.Repeat("x", test.nameLength), ""
 			tables := 1
-			if test.switches {
-				second, tables = name, 2
+			if test.duringSwitch {
+				second, tables = tableName, 2
 			}
 			policy, err := json.Marshal(resolveReferences(t, infra.JSON(f.Policy()), second))
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := strings.ReplaceAll(string(policy), tableInTests, name)
+			text := strings.ReplaceAll(string(policy), tableInTests, tableName)
 			size := len(text) + logGroupARNLength
 			if strings.Contains(text, "/index/") {
-				size += test.indexes * tables * len(fmt.Sprintf("%q,", strings.ReplaceAll(tableARN, tableInTests, name)+"/index/gsi10"))
+				size += test.indexes * tables * len(fmt.Sprintf("%q,", strings.ReplaceAll(tableARN, tableInTests, tableName)+"/index/gsi10"))
 			}
 			largest = max(largest, size)
 			if size > policyCharactersMax {
-				t.Errorf("%s: the policy of %s could have %d characters, and IAM accepts %d", want, f.Name, size, policyCharactersMax)
+				t.Errorf("%s: the policy of %s could have %d characters, and IAM accepts %d", caseName, f.Name, size, policyCharactersMax)
 			}
 		}
-		t.Logf("%s: %d of %d", want, largest, policyCharactersMax)
+		t.Logf("%s: %d of %d", caseName, largest, policyCharactersMax)
 	}
 }
 

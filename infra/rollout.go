@@ -26,7 +26,7 @@ const canaryType = "Canary10Percent15Minutes"
 const (
 	ifCanary          = "IsCanary"
 	rolloutMapping    = "Rollouts"
-	mappedCanary      = "Canary"
+	canaryMappingKey  = "Canary"
 	DeploymentsID     = "ServerlessDeploymentApplication" // the logical ids that SAM generates
 	DeploymentsRoleID = "CodeDeployServiceRole"
 )
@@ -54,22 +54,22 @@ func (f Function) DeploymentGroupID() string { return f.ID() + "DeploymentGroup"
 // the name of the table changes. The description changes in that case, too. CloudFormation replaces
 // a version whose description has changed, so the alias never serves an outdated configuration.
 func (f Function) VersionDescription() Object {
-	values := resolvedValues(nil, slices.Concat(functionGlobals(), f.samProperties()))
+	values := appendExpressions(nil, slices.Concat(functionGlobals(), f.samProperties()))
 	return Object{{"Fn::Join", List{" ", values}}}
 }
 
-// notInVersion lists the properties of a function that are not part of a version, or that refer to
-// resources whose names do not change while the stack exists.
-var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
+// unversionedProperties lists the properties of a function that are not part of a version, or that
+// refer to resources whose names do not change while the stack exists.
+var unversionedProperties = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// resolvedValues collects the expressions in a value that CloudFormation resolves, and appends them
-// to `found` without duplicates. It skips the namespace of the metrics, which depends only on the
+// appendExpressions appends the expressions in a value that CloudFormation resolves to `found`,
+// without duplicates. It skips the namespace of the metrics, which depends only on the
 // stack's name.
-func resolvedValues(found List, value any) List {
+func appendExpressions(found List, value any) List {
 	switch v := value.(type) {
 	case List:
 		for _, element := range v {
-			found = resolvedValues(found, element)
+			found = appendExpressions(found, element)
 		}
 	case Object:
 		if len(v) == 1 && (v[0].Name == "Ref" || strings.HasPrefix(v[0].Name, "Fn::")) {
@@ -79,8 +79,8 @@ func resolvedValues(found List, value any) List {
 			return found
 		}
 		for _, field := range v {
-			if !slices.Contains(notInVersion, field.Name) {
-				found = resolvedValues(found, field.Value)
+			if !slices.Contains(unversionedProperties, field.Name) {
+				found = appendExpressions(found, field.Value)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func samRollout(alarms []Alarm) Object {
 		{"VersionDeletionPolicy", "Delete"},
 		{"DeploymentPreference", Object{
 			// SAM resolves a mapping here, but not a condition.
-			{"Enabled", Object{{"Fn::FindInMap", List{rolloutMapping, Ref(ParamRollout), mappedCanary}}}},
+			{"Enabled", Object{{"Fn::FindInMap", List{rolloutMapping, Ref(ParamRollout), canaryMappingKey}}}},
 			{"Type", canaryType},
 			{"Alarms", rollbackAlarms(alarms)},
 		}},
@@ -150,8 +150,8 @@ func (f Function) samVersion() Object {
 // there is a canary.
 func rolloutMappings() Object {
 	return Object{{rolloutMapping, Object{
-		{RolloutAllAtOnce, Object{{mappedCanary, "false"}}},
-		{RolloutCanary, Object{{mappedCanary, "true"}}},
+		{RolloutAllAtOnce, Object{{canaryMappingKey, "false"}}},
+		{RolloutCanary, Object{{canaryMappingKey, "true"}}},
 	}}}
 }
 

@@ -14,10 +14,10 @@ import (
 func TestVersionDescription(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
-	functions := infra.JSON(m.CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)["Resources"].(map[string]any)
+	resources := infra.JSON(m.CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)["Resources"].(map[string]any)
 	for _, f := range m.Functions {
 		description := referencedNames(infra.JSON(f.VersionDescription()))
-		properties := functions[f.ID()].(map[string]any)["Properties"].(map[string]any)
+		properties := resources[f.ID()].(map[string]any)["Properties"].(map[string]any)
 		delete(properties, "ReservedConcurrentExecutions")           // a setting of the function, not of a version
 		own := []string{f.RoleID(), f.LogsID(), infra.ParkedQueueID} // resources whose names never change
 		for _, name := range referencedNames(properties) {
@@ -75,7 +75,7 @@ func TestVersionDescriptionFits(t *testing.T) {
 		join := infra.JSON(f.VersionDescription()).(map[string]any)["Fn::Join"].([]any)
 		length := 0
 		for _, value := range join[1].([]any) {
-			length += 1 + longestValue(t, value, values)
+			length += 1 + maxValueLength(t, value, values)
 		}
 		if length > 256 {
 			t.Errorf("the description of %s can have %d characters: %v", f.Name, length, join)
@@ -83,9 +83,9 @@ func TestVersionDescriptionFits(t *testing.T) {
 	}
 }
 
-// longestValue returns the length of the longest string that CloudFormation can resolve a template
-// value to.
-func longestValue(t *testing.T, value any, values map[string]string) int {
+// maxValueLength returns the length of the longest string that CloudFormation can resolve a
+// template value to.
+func maxValueLength(t *testing.T, value any, values map[string]string) int {
 	t.Helper()
 	if text, ok := value.(string); ok {
 		return len(text)
@@ -95,7 +95,7 @@ func longestValue(t *testing.T, value any, values map[string]string) int {
 		return len(values[name])
 	}
 	if branches, ok := v["Fn::If"].([]any); ok {
-		return max(longestValue(t, branches[1], values), longestValue(t, branches[2], values))
+		return max(maxValueLength(t, branches[1], values), maxValueLength(t, branches[2], values))
 	}
 	t.Fatalf("this test does not know %v", v)
 	return 0

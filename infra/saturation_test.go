@@ -62,8 +62,8 @@ func TestSaturation(t *testing.T) {
 		name      string
 		throttles int
 		request   client.Request
-		waits     int
-		err       bool
+		wantWaits int
+		wantErr   bool
 	}{
 		{"Read", 2, client.Request{Method: "GET", Path: "/v1/companies/co_1", Repeatable: true}, 2, false},
 		{"WriteWithKey", 2, client.Request{Method: "POST", Path: "/v1/companies/co_1/plan/boards", Body: []byte("{}"), AcceptsIdempotencyKey: true}, 2, false},
@@ -84,12 +84,12 @@ func TestSaturation(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = c.Do(t.Context(), tt.request)
-			if len(waits) != tt.waits || slices.ContainsFunc(waits, func(d time.Duration) bool { return d < time.Second }) {
-				t.Errorf("waits %v, want %d of a second or more", waits, tt.waits)
+			if len(waits) != tt.wantWaits || slices.ContainsFunc(waits, func(d time.Duration) bool { return d < time.Second }) {
+				t.Errorf("waits %v, want %d of a second or more", waits, tt.wantWaits)
 			}
 			var refused *client.Error
 			switch {
-			case !tt.err:
+			case !tt.wantErr:
 				if err != nil || g.invoked != 1 {
 					t.Errorf("%v after %d invocations, want one", err, g.invoked)
 				}

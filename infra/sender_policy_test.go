@@ -23,10 +23,10 @@ func runbookPolicies(t *testing.T, companyID string) (out []policy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer("REGION", "eu-central-1", "ACCOUNT", "111122223333", "table/TABLE", "table/workspace", "COMPANY", companyID)
+	replacer := strings.NewReplacer("REGION", "eu-central-1", "ACCOUNT", "111122223333", "table/TABLE", "table/workspace", "COMPANY", companyID)
 	for _, block := range regexp.MustCompile("(?s)```json policy\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		var document map[string]any
-		if err := json.Unmarshal([]byte(names.Replace(block[1])), &document); err != nil {
+		if err := json.Unmarshal([]byte(replacer.Replace(block[1])), &document); err != nil {
 			t.Fatalf("a policy in RUNBOOK.md: %v", err)
 		}
 		out = append(out, parsePolicy(t, "RUNBOOK.md", document))
@@ -44,7 +44,7 @@ func TestRunbookPoliciesAllowSenders(t *testing.T) {
 	s := newDeployedStage(t)
 	s.importFixture(t)
 	policies := runbookPolicies(t, s.CompanyID)
-	due, approved := policies[0], policies[1]
+	duePolicy, approvedPolicy := policies[0], policies[1]
 	posts, replies, ctx := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), t.Context()
 	check := func(name string, p policy, err error) {
 		t.Helper()
@@ -70,26 +70,26 @@ func TestRunbookPoliciesAllowSenders(t *testing.T) {
 		check("open the table", p, err)
 	}
 	_, err := posts.DuePosts(ctx, s.CompanyID, nil, "", 10)
-	check("list the due posts", due, err)
+	check("list the due posts", duePolicy, err)
 	_, err = posts.DuePosts(ctx, s.CompanyID, new(broadcast.PlatformX), "", 10)
-	check("list the due posts of a platform", due, err)
+	check("list the due posts of a platform", duePolicy, err)
 	post, err := posts.ClaimPost(ctx, s.CompanyID, "pst_3")
-	check("claim a post", due, err)
+	check("claim a post", duePolicy, err)
 	_, err = posts.StuckPosts(ctx, s.CompanyID, s.Table.Now())
-	check("list the stuck posts", due, err)
+	check("list the stuck posts", duePolicy, err)
 	_, err = posts.ReportPublished(ctx, s.CompanyID, "pst_3", *post.ClaimID, broadcast.Outcome{})
-	check("report a post", due, err)
+	check("report a post", duePolicy, err)
 
 	_, err = replies.ApprovedReplies(ctx, s.CompanyID, nil, "", 10)
-	check("list the approved replies", approved, err)
+	check("list the approved replies", approvedPolicy, err)
 	_, err = replies.ApprovedReplies(ctx, s.CompanyID, new(feedback.Source("google_play")), "", 10)
-	check("list the approved replies of a source", approved, err)
+	check("list the approved replies of a source", approvedPolicy, err)
 	reply, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_3", nil)
-	check("claim a reply", approved, err)
+	check("claim a reply", approvedPolicy, err)
 	_, err = replies.StuckReplies(ctx, s.CompanyID, s.Table.Now())
-	check("list the stuck replies", approved, err)
+	check("list the stuck replies", approvedPolicy, err)
 	_, err = replies.ReportPosted(ctx, s.CompanyID, "fbk_3", *reply.ClaimID)
-	check("report a reply", approved, err)
+	check("report a reply", approvedPolicy, err)
 }
 
 // Ensure the policies in the runbook allow nothing else. The test tries every DynamoDB action on
@@ -100,7 +100,7 @@ func TestRunbookPoliciesAllowNothingElse(t *testing.T) {
 	const otherCompanyID = "co_01kdvdna017fxb6j762bd9qnf5"
 	for n, p := range runbookPolicies(t, someCompanyID) {
 		area := []string{"broadcast", "feedback"}[n]
-		may := map[string][]string{ // the allowed actions on the table, by partition
+		allowedActions := map[string][]string{ // the allowed actions on the table, by partition
 			table.Partition(someCompanyID, area): {"GetItem", "UpdateItem"}, table.Partition(someCompanyID, "company"): {"GetItem"},
 			table.Partition("co_0", "company"): {"GetItem"},
 		}
@@ -128,7 +128,7 @@ func TestRunbookPoliciesAllowNothingElse(t *testing.T) {
 			for _, resource := range append(indexARNs(table.Indexes()), tableARN, foreignARN, foreignARN+"/index/gsi2") {
 				index, isIndex := strings.CutPrefix(resource, tableARN+"/index/")
 				for _, partition := range partitions {
-					want := resource == tableARN && slices.Contains(may[partition], action) ||
+					want := resource == tableARN && slices.Contains(allowedActions[partition], action) ||
 						isIndex && action == "Query" && slices.ContainsFunc(lists, func(l []string) bool { return l[0] == index && l[1] == partition })
 					if got := p.allows(callAccess{"dynamodb:" + action, resource, []string{partition}}); got != want {
 						t.Errorf("%s: %s on %s in %s is allowed: %t, want %t", area, action, resource, partition, got, want)

@@ -133,7 +133,7 @@ func TestFilterPassesEveryChange(t *testing.T) {
 				}
 				continue
 			}
-			w := change.Write{CompanyID: parts[0], Area: parts[1], Narrower: parts[2:], SK: r.Key.SK, Old: r.Old, New: r.New}
+			w := change.Write{CompanyID: parts[0], Area: parts[1], SubPartition: parts[2:], SK: r.Key.SK, Old: r.Old, New: r.New}
 			for _, source := range functions.ChangeSources() {
 				_, ok, err := source.Recognise(w)
 				if err != nil {
@@ -149,9 +149,9 @@ func TestFilterPassesEveryChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range change.Types() {
-		if !found[of] {
-			t.Errorf("no operation and no import has made a change of a %s", of)
+	for _, changeType := range change.Types() {
+		if !found[changeType] {
+			t.Errorf("no operation and no import has made a change of a %s", changeType)
 		}
 	}
 	if !dropped["key"] || !dropped["idempotency"] {

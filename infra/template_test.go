@@ -44,10 +44,10 @@ func TestTemplateIsUpToDate(t *testing.T) {
 // itself. It chooses the matching route with the most literal segments.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	const home = "/v1/companies/co_1"
+	const companyPath = "/v1/companies/co_1"
 	for path, want := range map[string]string{
-		"/v1/companies": "company", home: "company", home + "/keys": "company", home + "/keys/current": "company",
-		home + "/nothing": "company", home + "/plans": "company", "/v1": "company", "/v2/companies": "company", "/favicon.ico": "company",
+		"/v1/companies": "company", companyPath: "company", companyPath + "/keys": "company", companyPath + "/keys/current": "company",
+		companyPath + "/nothing": "company", companyPath + "/plans": "company", "/v1": "company", "/v2/companies": "company", "/favicon.ico": "company",
 		"/mcp": "mcp", "/mcp/x": "company", "/openapi.json": "openapi", "/": "openapi", "/llms.txt": "openapi",
 		"/docs/README.md": "openapi", "/docs/reference/tools.md": "openapi", "/docs/none": "openapi", "/docs": "company",
 	} {
@@ -55,8 +55,8 @@ func TestRoutes(t *testing.T) {
 	}
 	for _, area := range functions.All() {
 		if area.Name != "company" {
-			checkRoute(t, home+"/"+area.Name, area.Name)
-			checkRoute(t, home+"/"+area.Name+"/a/b/c", area.Name)
+			checkRoute(t, companyPath+"/"+area.Name, area.Name)
+			checkRoute(t, companyPath+"/"+area.Name+"/a/b/c", area.Name)
 		}
 		for _, op := range area.Operations(nil) {
 			checkRoute(t, op.Path, area.Name)
@@ -69,8 +69,8 @@ func checkRoute(t *testing.T, path, want string) {
 	got, best := "", -1
 	for _, f := range infra.New().Functions {
 		for _, r := range f.Routes {
-			if literals, ok := matchRoute(r.Path, path); ok && literals > best {
-				got, best = f.Name, literals
+			if quality, ok := matchRoute(r.Path, path); ok && quality > best {
+				got, best = f.Name, quality
 			}
 		}
 	}
@@ -306,8 +306,8 @@ func TestMetricNames(t *testing.T) {
 		Widgets []struct{ X, Y, Width, Height int }
 	}
 	text := m.Dashboard()[0].Value.(infra.List)[0].(string)
-	for _, name := range regexp.MustCompile(`"GrowthWorkspace/\$\{AWS::StackName\}","(\w+)"|MetricName=\\"(\w+)`).FindAllStringSubmatch(text, -1) {
-		if found := name[1] + name[2]; found != infra.GatewayThrottled && !slices.Contains(written, found) {
+	for _, match := range regexp.MustCompile(`"GrowthWorkspace/\$\{AWS::StackName\}","(\w+)"|MetricName=\\"(\w+)`).FindAllStringSubmatch(text, -1) {
+		if found := match[1] + match[2]; found != infra.GatewayThrottled && !slices.Contains(written, found) {
 			t.Errorf("the dashboard uses %s, which no log line has", found)
 		}
 	}
@@ -387,7 +387,7 @@ func TestThresholdsAreParameters(t *testing.T) {
 // there are. Every metric must still be in one of the alarms.
 func TestMetricsOfAnAlarm(t *testing.T) {
 	t.Parallel()
-	const most = 10
+	const limit = 10
 	all := infra.New().Functions
 	for n := 1; n <= 35; n++ {
 		var some []infra.Function
@@ -396,7 +396,7 @@ func TestMetricsOfAnAlarm(t *testing.T) {
 		}
 		found, ids := map[string]int{}, map[string]bool{}
 		for _, a := range infra.Alarms(some) {
-			if len(a.Metrics) > most || len(a.Metrics) == 0 || ids[a.ID] {
+			if len(a.Metrics) > limit || len(a.Metrics) == 0 || ids[a.ID] {
 				t.Errorf("%d functions: %s has %d metrics", n, a.ID, len(a.Metrics))
 			}
 			ids[a.ID] = true
@@ -441,7 +441,7 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 // changeEach changes each string in a template in turn. After each change, it calls `changed` and
 // then restores the string.
 func changeEach(value any, changed func(path string)) {
-	each := func(at *any, name string) {
+	changeValue := func(at *any, name string) {
 		if text, ok := (*at).(string); ok {
 			*at = text + "x"
 			changed("." + name)
@@ -453,11 +453,11 @@ func changeEach(value any, changed func(path string)) {
 	switch v := value.(type) {
 	case infra.Object:
 		for i := range v {
-			each(&v[i].Value, v[i].Name)
+			changeValue(&v[i].Value, v[i].Name)
 		}
 	case infra.List:
 		for i := range v {
-			each(&v[i], strconv.Itoa(i))
+			changeValue(&v[i], strconv.Itoa(i))
 		}
 	}
 }

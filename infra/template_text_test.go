@@ -68,8 +68,8 @@ func TestSetInTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	properties := func(of map[string]any) map[string]any {
-		return of["Resources"].(map[string]any)[infra.TableID].(map[string]any)["Properties"].(map[string]any)
+	properties := func(template map[string]any) map[string]any {
+		return template["Resources"].(map[string]any)[infra.TableID].(map[string]any)["Properties"].(map[string]any)
 	}
 	if diff := cmp.Diff([]any{"changed"}, properties(after)["GlobalSecondaryIndexes"]); diff != "" {
 		t.Error(diff)

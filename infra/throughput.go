@@ -26,12 +26,13 @@ func throughputParameters() []Parameter {
 	}
 }
 
-// hasThroughput returns the name of the condition that is true if a throughput parameter is not 0.
-func hasThroughput(parameter string) string { return "Has" + parameter }
+// throughputConditionName returns the name of the condition that is true if a throughput parameter
+// is not 0.
+func throughputConditionName(parameter string) string { return "Has" + parameter }
 
 func throughputConditions() (out Object) {
 	for _, name := range ThroughputParameters {
-		out = append(out, Field{hasThroughput(name), notCondition(equalsCondition(name, "0"))})
+		out = append(out, Field{throughputConditionName(name), notCondition(equalsCondition(name, "0"))})
 	}
 	return out
 }
@@ -47,7 +48,7 @@ func throughput() Object {
 // throughputUnits returns an object with the parameters that are set, or AWS::NoValue if none is.
 func throughputUnits(readName, reads, writeName, writes string) Object {
 	read, write := Field{readName, Ref(reads)}, Field{writeName, Ref(writes)}
-	return IfCondition(hasThroughput(reads),
-		IfCondition(hasThroughput(writes), Object{read, write}, Object{read}),
-		IfCondition(hasThroughput(writes), Object{write}, Ref("AWS::NoValue")))
+	return IfCondition(throughputConditionName(reads),
+		IfCondition(throughputConditionName(writes), Object{read, write}, Object{read}),
+		IfCondition(throughputConditionName(writes), Object{write}, Ref("AWS::NoValue")))
 }

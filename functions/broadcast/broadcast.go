@@ -139,5 +139,5 @@ func (Platform) Values() []string {
 // Platform. Imports also accept other names.
 type PlatformName string
 
-// Accepts implements schema.RequestEnum.
-func (PlatformName) Accepts() schema.Enum { return Platform("") }
+// RequestType implements schema.RequestEnum.
+func (PlatformName) RequestType() schema.Enum { return Platform("") }

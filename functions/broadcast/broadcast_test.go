@@ -94,7 +94,7 @@ func nextPage(t *testing.T, r apitest.Response) string {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const plans = "/v1/companies/{companyId}/broadcast/plans"
 	if r := s.Send(t, key, "GET", plans, ""); r.Body != `{"items":[]}` || r.Header.Get("Service-Has-More") != "false" {
 		t.Errorf("empty: %s", r.Body)
@@ -138,7 +138,7 @@ func TestPlansDefaultLimit(t *testing.T) {
 		records = append(records, record{"id": fmt.Sprintf("pln_%02d", i), "createdAt": "2026-01-01T00:00:00Z"})
 	}
 	importRecords(t, s, "content-plan", records...)
-	pages := listAllIDs(t, s, s.Key(t), "/v1/companies/{companyId}/broadcast/plans")
+	pages := listAllIDs(t, s, s.IssueKey(t), "/v1/companies/{companyId}/broadcast/plans")
 	if len(pages) != 2 || len(pages[0]) != 25 || len(pages[1]) != 1 {
 		t.Errorf("pages %v, want one of 25 plans and one of 1", pages)
 	}

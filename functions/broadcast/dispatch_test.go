@@ -48,8 +48,8 @@ func TestDispatchTransitions(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
-	const id, no = "pst_1", "conflict"
-	load1 := func(status any, scheduledFor any) {
+	const id, conflict = "pst_1", "conflict"
+	storePost := func(status any, scheduledFor any) {
 		storeUnchecked(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
 	}
 	claim := func() string { return *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
@@ -72,27 +72,27 @@ func TestDispatchTransitions(t *testing.T) {
 		// rejected.
 		claim, published, failed, retry string
 	}{
-		{"no status", func() string { load1(nil, earlierTime); return "" }, no, no, no, no},
-		{"draft", func() string { load1("draft", earlierTime); return "" }, no, no, no, no},
-		{"scheduled, due", func() string { load1("scheduled", earlierTime); return unknownClaimID }, "publishing", no, no, no},
-		{"scheduled, due now", func() string { load1("scheduled", s.Table.Now()); return unknownClaimID }, "publishing", no, no, no},
-		{"scheduled, due later", func() string { load1("scheduled", laterTime); return "" }, no, no, no, no},
-		{"scheduled, no time", func() string { load1("scheduled", nil); return "" }, no, no, no, no},
-		{"publishing", func() string { load1("scheduled", earlierTime); return claim() }, no, "published", "failed", "scheduled"},
-		{"publishing, another claim", func() string { load1("scheduled", earlierTime); claim(); return unknownClaimID }, no, no, no, no},
-		{"publishing, no claim given", func() string { load1("scheduled", earlierTime); claim(); return "" }, no, no, no, no},
-		{"publishing, imported", func() string { load1("publishing", earlierTime); return "" }, no, "published", "failed", "scheduled"},
-		{"published, imported", func() string { load1("published", earlierTime); return "" }, no, no, no, no},
-		{"failed, imported", func() string { load1("failed", earlierTime); return "" }, "publishing", no, no, no},
-		{"publishing, imported, claim given", func() string { load1("publishing", earlierTime); return unknownClaimID }, no, no, no, no},
-		{"publishing, no time", func() string { load1("failed", nil); return claim() }, no, "published", "failed", no},
-		{"published", func() string { load1("scheduled", earlierTime); return publish(claim()) }, no, "published", no, no},
-		{"published, another claim", func() string { load1("scheduled", earlierTime); publish(claim()); return unknownClaimID }, no, no, no, no},
-		{"failed", func() string { load1("scheduled", earlierTime); return fail(claim()) }, "publishing", no, "failed", no},
-		{"failed, another claim", func() string { load1("scheduled", earlierTime); fail(claim()); return unknownClaimID }, "publishing", no, no, no},
-		{"failed, due later", func() string { load1("failed", laterTime); return unknownClaimID }, no, no, no, no},
-		{"scheduled again", func() string { load1("scheduled", earlierTime); return retry(claim()) }, "publishing", no, no, "scheduled"},
-		{"claimed again by another", func() string { load1("scheduled", earlierTime); first := retry(claim()); claim(); return first }, no, no, no, no},
+		{"no status", func() string { storePost(nil, earlierTime); return "" }, conflict, conflict, conflict, conflict},
+		{"draft", func() string { storePost("draft", earlierTime); return "" }, conflict, conflict, conflict, conflict},
+		{"scheduled, due", func() string { storePost("scheduled", earlierTime); return unknownClaimID }, "publishing", conflict, conflict, conflict},
+		{"scheduled, due now", func() string { storePost("scheduled", s.Table.Now()); return unknownClaimID }, "publishing", conflict, conflict, conflict},
+		{"scheduled, due later", func() string { storePost("scheduled", laterTime); return "" }, conflict, conflict, conflict, conflict},
+		{"scheduled, no time", func() string { storePost("scheduled", nil); return "" }, conflict, conflict, conflict, conflict},
+		{"publishing", func() string { storePost("scheduled", earlierTime); return claim() }, conflict, "published", "failed", "scheduled"},
+		{"publishing, another claim", func() string { storePost("scheduled", earlierTime); claim(); return unknownClaimID }, conflict, conflict, conflict, conflict},
+		{"publishing, no claim given", func() string { storePost("scheduled", earlierTime); claim(); return "" }, conflict, conflict, conflict, conflict},
+		{"publishing, imported", func() string { storePost("publishing", earlierTime); return "" }, conflict, "published", "failed", "scheduled"},
+		{"published, imported", func() string { storePost("published", earlierTime); return "" }, conflict, conflict, conflict, conflict},
+		{"failed, imported", func() string { storePost("failed", earlierTime); return "" }, "publishing", conflict, conflict, conflict},
+		{"publishing, imported, claim given", func() string { storePost("publishing", earlierTime); return unknownClaimID }, conflict, conflict, conflict, conflict},
+		{"publishing, no time", func() string { storePost("failed", nil); return claim() }, conflict, "published", "failed", conflict},
+		{"published", func() string { storePost("scheduled", earlierTime); return publish(claim()) }, conflict, "published", conflict, conflict},
+		{"published, another claim", func() string { storePost("scheduled", earlierTime); publish(claim()); return unknownClaimID }, conflict, conflict, conflict, conflict},
+		{"failed", func() string { storePost("scheduled", earlierTime); return fail(claim()) }, "publishing", conflict, "failed", conflict},
+		{"failed, another claim", func() string { storePost("scheduled", earlierTime); fail(claim()); return unknownClaimID }, "publishing", conflict, conflict, conflict},
+		{"failed, due later", func() string { storePost("failed", laterTime); return unknownClaimID }, conflict, conflict, conflict, conflict},
+		{"scheduled again", func() string { storePost("scheduled", earlierTime); return retry(claim()) }, "publishing", conflict, conflict, "scheduled"},
+		{"claimed again by another", func() string { storePost("scheduled", earlierTime); first := retry(claim()); claim(); return first }, conflict, conflict, conflict, conflict},
 	} {
 		for move, want := range map[string]string{"claim": tc.claim, "published": tc.published, "failed": tc.failed, "retry": tc.retry} {
 			t.Run(tc.name+" "+move, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestDispatchTransitions(t *testing.T) {
 					t.Fatal(readErr)
 				}
 				untouched := fmt.Sprint(deref(before.UpdatedAt), statusText(before.Status)) == fmt.Sprint(deref(after.UpdatedAt), statusText(after.Status))
-				if want == no {
+				if want == conflict {
 					if !isConflict(err) || !untouched {
 						t.Errorf("%v; %s became %s", err, statusText(before.Status), statusText(after.Status))
 					}
@@ -214,11 +214,11 @@ func TestDispatchNoSuchPost(t *testing.T) {
 	importRecords(t, s, "content-idea", record{"id": "ida_1"})
 	store := broadcast.NewStore(s.Table)
 	for _, id := range []string{"pst_1", "pst_none", "ida_1", "", "pst_1#x", "idea#ida_1"} {
-		_, claimed := store.ClaimPost(t.Context(), s.CompanyID, id)
-		_, published := store.ReportPublished(t.Context(), s.CompanyID, id, "", broadcast.Outcome{})
-		_, failed := store.ReportFailed(t.Context(), s.CompanyID, id, "", "r")
-		_, retried := store.RetryPost(t.Context(), s.CompanyID, id, "")
-		for _, err := range []error{claimed, published, failed, retried} {
+		_, claimErr := store.ClaimPost(t.Context(), s.CompanyID, id)
+		_, publishErr := store.ReportPublished(t.Context(), s.CompanyID, id, "", broadcast.Outcome{})
+		_, failErr := store.ReportFailed(t.Context(), s.CompanyID, id, "", "r")
+		_, retryErr := store.RetryPost(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimErr, publishErr, failErr, retryErr} {
 			if !errors.Is(err, fault.ErrNotFound) {
 				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
 			}

@@ -14,7 +14,7 @@ import (
 func TestCreateIdea(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	valid := func(name string, value any) record { return record{"title": "A day in the office", name: value} }
+	withField := func(name string, value any) record { return record{"title": "A day in the office", name: value} }
 	long := strings.Repeat("ü", 2000)
 	const create = "create_broadcast_idea"
 	full := record{
@@ -37,21 +37,21 @@ func TestCreateIdea(t *testing.T) {
 		}},
 		{Name: "most", Op: create, Args: full, WantFields: stored},
 		{Name: "no title", Op: create, Want: 400, WantMessage: "body.title: is required"},
-		{Name: "empty title", Op: create, Args: valid("title", ""), Want: 400, WantMessage: "body.title: must not be empty"},
-		{Name: "null title", Op: create, Args: valid("title", nil), Want: 400, WantMessage: "body.title: must not be null"},
-		{Name: "title too long", Op: create, Args: valid("title", long[:402]), Want: 400, WantMessage: "body.title: must have at most 200 characters, has 201"},
-		{Name: "summary too long", Op: create, Args: valid("summary", long+"x"), Want: 400, WantMessage: "body.summary: must have at most 2000"},
-		{Name: "rationale too long", Op: create, Args: valid("rationale", long+"x"), Want: 400, WantMessage: "body.rationale: must have at most 2000"},
-		{Name: "sourceId too long", Op: create, Args: valid("sourceId", long[:402]), Want: 400, WantMessage: "body.sourceId: must have at most 200"},
-		{Name: "planId of another kind", Op: create, Args: valid("planId", "ida_1"), Want: 400, WantMessage: "body.planId: must match ^pln_[0-9a-z]{1,40}$"},
-		{Name: "planId with the separator of keys", Op: create, Args: valid("planId", "pln_1#accepted"), Want: 400, WantMessage: "body.planId: must match"},
-		{Name: "planId too long", Op: create, Args: valid("planId", "pln_"+strings.Repeat("a", 41)), Want: 400, WantMessage: "body.planId: must match"},
-		{Name: "contentTypeId of another form", Op: create, Args: valid("contentTypeId", "Tip"), Want: 400, WantMessage: "body.contentTypeId: must match ^cty_[0-9a-z]{1,40}$"},
-		{Name: "a platform that posts have not", Op: create, Args: valid("platforms", []any{"X"}), Want: 400, WantMessage: "body.platforms[0]: must be one of x, instagram"},
-		{Name: "another source", Op: create, Args: valid("sourceKind", "ai"), Want: 400, WantMessage: "body.sourceKind: must be one of manual, generated, feedback, metric, audit, roadmap"},
-		{Name: "another status", Op: create, Args: valid("status", "draft"), Want: 400, WantMessage: "body.status: must be one of suggested, accepted, rejected"},
-		{Name: "a day is no time", Op: create, Args: valid("suggestedFor", "2026-09-01"), Want: 400, WantMessage: "body.suggestedFor: must be an RFC 3339 time"},
-		{Name: "unknown property", Op: create, Args: valid("name", "N"), Want: 400, WantMessage: "body.name: unknown property"},
+		{Name: "empty title", Op: create, Args: withField("title", ""), Want: 400, WantMessage: "body.title: must not be empty"},
+		{Name: "null title", Op: create, Args: withField("title", nil), Want: 400, WantMessage: "body.title: must not be null"},
+		{Name: "title too long", Op: create, Args: withField("title", long[:402]), Want: 400, WantMessage: "body.title: must have at most 200 characters, has 201"},
+		{Name: "summary too long", Op: create, Args: withField("summary", long+"x"), Want: 400, WantMessage: "body.summary: must have at most 2000"},
+		{Name: "rationale too long", Op: create, Args: withField("rationale", long+"x"), Want: 400, WantMessage: "body.rationale: must have at most 2000"},
+		{Name: "sourceId too long", Op: create, Args: withField("sourceId", long[:402]), Want: 400, WantMessage: "body.sourceId: must have at most 200"},
+		{Name: "planId of another kind", Op: create, Args: withField("planId", "ida_1"), Want: 400, WantMessage: "body.planId: must match ^pln_[0-9a-z]{1,40}$"},
+		{Name: "planId with the separator of keys", Op: create, Args: withField("planId", "pln_1#accepted"), Want: 400, WantMessage: "body.planId: must match"},
+		{Name: "planId too long", Op: create, Args: withField("planId", "pln_"+strings.Repeat("a", 41)), Want: 400, WantMessage: "body.planId: must match"},
+		{Name: "contentTypeId of another form", Op: create, Args: withField("contentTypeId", "Tip"), Want: 400, WantMessage: "body.contentTypeId: must match ^cty_[0-9a-z]{1,40}$"},
+		{Name: "a platform that posts have not", Op: create, Args: withField("platforms", []any{"X"}), Want: 400, WantMessage: "body.platforms[0]: must be one of x, instagram"},
+		{Name: "another source", Op: create, Args: withField("sourceKind", "ai"), Want: 400, WantMessage: "body.sourceKind: must be one of manual, generated, feedback, metric, audit, roadmap"},
+		{Name: "another status", Op: create, Args: withField("status", "draft"), Want: 400, WantMessage: "body.status: must be one of suggested, accepted, rejected"},
+		{Name: "a day is no time", Op: create, Args: withField("suggestedFor", "2026-09-01"), Want: 400, WantMessage: "body.suggestedFor: must be an RFC 3339 time"},
+		{Name: "unknown property", Op: create, Args: withField("name", "N"), Want: 400, WantMessage: "body.name: unknown property"},
 		{Name: "all problems at once", Op: create, Args: record{"planId": "x", "contentTypeId": "y", "platforms": []any{"z"}, "sourceKind": 1, "status": "x", "x": 1}, Want: 400, Check: checkMessageCount(7)},
 		listCountScenario("list_broadcast_ideas", 2),
 	})
@@ -65,27 +65,27 @@ func TestUpdateIdea(t *testing.T) {
 	storeUnchecked(t, s, "content-idea", record{"id": "ida_2", "platforms": []any{"blog"}})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_idea"
-	with := func(name string, value any) record { return record{"ideaId": "ida_1", name: value} }
+	withField := func(name string, value any) record { return record{"ideaId": "ida_1", name: value} }
 	unchanged := record{"updatedAt": "2026-01-01T00:00:00.000Z", "planId": "pln_1", "title": "Office", "status": "suggested"}
 	scenarios := []apitest.Scenario{
 		{Name: "get", Op: "get_broadcast_idea", Args: record{"ideaId": "ida_1"}, WantFields: unchanged},
 		{Name: "get: no such idea", Op: "get_broadcast_idea", Args: record{"ideaId": "ida_none"}, Want: 404},
 		{Name: "empty", Op: update, Args: record{"ideaId": "ida_1"}, WantFields: unchanged},
 		{Name: "same values", Op: update, Args: record{"ideaId": "ida_1", "title": "Office", "planId": "pln_1", "status": "suggested"}, WantFields: unchanged},
-		{Name: "null clears what is clear", Op: update, Args: with("summary", nil), WantFields: unchanged},
-		{Name: "empty title", Op: update, Args: with("title", ""), Want: 400, WantMessage: "body.title: must not be empty"},
-		{Name: "null title", Op: update, Args: with("title", nil), Want: 400, WantMessage: "body.title: must not be null"},
-		{Name: "null sourceKind", Op: update, Args: with("sourceKind", nil), Want: 400, WantMessage: "body.sourceKind: must not be null"},
-		{Name: "null status", Op: update, Args: with("status", nil), Want: 400, WantMessage: "body.status: must not be null"},
-		{Name: "a plan of another form", Op: update, Args: with("planId", "pln_1#"), Want: 400, WantMessage: "body.planId: must match"},
-		{Name: "unknown property", Op: update, Args: with("id", "x"), Want: 400, WantMessage: "body.id: unknown property"},
+		{Name: "null clears what is clear", Op: update, Args: withField("summary", nil), WantFields: unchanged},
+		{Name: "empty title", Op: update, Args: withField("title", ""), Want: 400, WantMessage: "body.title: must not be empty"},
+		{Name: "null title", Op: update, Args: withField("title", nil), Want: 400, WantMessage: "body.title: must not be null"},
+		{Name: "null sourceKind", Op: update, Args: withField("sourceKind", nil), Want: 400, WantMessage: "body.sourceKind: must not be null"},
+		{Name: "null status", Op: update, Args: withField("status", nil), Want: 400, WantMessage: "body.status: must not be null"},
+		{Name: "a plan of another form", Op: update, Args: withField("planId", "pln_1#"), Want: 400, WantMessage: "body.planId: must match"},
+		{Name: "unknown property", Op: update, Args: withField("id", "x"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "no such idea", Op: update, Args: record{"ideaId": "ida_none", "title": "N"}, Want: 404},
 		{Name: "nothing of these was stored", Op: "get_broadcast_idea", Args: record{"ideaId": "ida_1"}, WantFields: unchanged},
 		{Name: "an old idea keeps its platforms", Op: update, Args: record{"ideaId": "ida_2", "title": "N"}, WantFields: record{"title": "N", "platforms": []any{"blog"}, "sourceKind": nil}},
 		{Name: "other platforms", Op: update, Args: record{"ideaId": "ida_2", "platforms": []any{"x", "push"}}, WantFields: record{"title": "N", "platforms": []any{"x", "push"}}},
 		{Name: "no platforms", Op: update, Args: record{"ideaId": "ida_2", "platforms": nil}, WantFields: record{"platforms": nil}},
 	}
-	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.IdeaStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.AllTransitions(update, withField, broadcast.IdeaStatus("").Values())...))
 }
 
 // Ensure that after every update, an idea is in exactly the lists that match its plan and status.
@@ -93,9 +93,9 @@ func TestUpdateIdea(t *testing.T) {
 func TestIdeaMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	ideaID := s.Call(t, key, "create_broadcast_idea", record{"title": "T"}).JSON(t)["id"].(string)
-	check := func(after, plan, status string, there bool) {
+	check := func(after, plan, status string, exists bool) {
 		t.Helper()
 		for _, p := range []string{"", "pln_1", "pln_2"} {
 			for _, st := range []string{"", "suggested", "accepted", "rejected"} {
@@ -107,7 +107,7 @@ func TestIdeaMovesBetweenLists(t *testing.T) {
 					args["status"] = st
 				}
 				want := []string{}
-				if there && (p == "" || p == plan) && (st == "" || st == status) {
+				if exists && (p == "" || p == plan) && (st == "" || st == status) {
 					want = append(want, ideaID)
 				}
 				if got := idsOf(s.Call(t, key, "list_broadcast_ideas", args).Items(t)); !slices.Equal(got, want) {

@@ -93,7 +93,7 @@ func postTime(p record) any {
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	posts := manyPosts()
 	storeUnchecked(t, s, "post", posts...)
 	importRecords(t, s, "content-idea", record{"id": "ida_a"}, record{"id": "ida_b"})
@@ -123,7 +123,7 @@ func TestPostPages(t *testing.T) {
 		{"ideaId": "ida_b", "status": "draft"}, {"ideaId": "ida_a", "platform": "x", "status": "failed"}, {"ideaId": "ida_c"},
 	} {
 		t.Run(fmt.Sprint(filters), func(t *testing.T) {
-			key, want := s.Key(t), expectedIDs(posts, postTime, filters)
+			key, want := s.IssueKey(t), expectedIDs(posts, postTime, filters)
 			for _, limit := range []int{1, 2, 5, len(want) - 1, len(want), len(want) + 1, 200} {
 				if limit < 1 {
 					continue
@@ -153,7 +153,7 @@ func TestIdeas(t *testing.T) {
 	importRecords(t, s, "content-idea", ideas...)
 	for _, plan := range []string{"", "pln_a", "pln_b", "pln_unknown"} {
 		for _, status := range append(broadcast.IdeaStatus("").Values(), "") {
-			key, filters := s.Key(t), map[string]string{"planId": plan, "status": status}
+			key, filters := s.IssueKey(t), map[string]string{"planId": plan, "status": status}
 			want := expectedIDs(ideas, func(i record) any { return i["createdAt"] }, filters)
 			for _, limit := range []int{1, 3, max(1, len(want)), 200} {
 				pages := listAllIDs(t, s, key, listTarget("ideas", filters, limit))
@@ -172,7 +172,7 @@ func TestListArguments(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "accepted"})
 	importRecords(t, s, "post", record{"id": "pst_1", "ideaId": "ida_1", "status": "draft"})
-	empty := func(t *testing.T, r apitest.Response) {
+	checkEmpty := func(t *testing.T, r apitest.Response) {
 		if more := r.Header.Get("Service-Has-More"); r.Body != `{"items":[]}` || more != "false" {
 			t.Errorf("body %s, Service-Has-More %q; want no items and false", r.Body, more)
 		}
@@ -192,8 +192,8 @@ func TestListArguments(t *testing.T) {
 	}
 	for _, text := range []string{"", "#", "ida", "ida_", "pln_1#accepted", "ida_1#", "pst_1", "-", "日本", "pln_1 ", "PLN_1"} {
 		scenarios = append(scenarios,
-			apitest.Scenario{Name: "ideas of " + text, Op: "list_broadcast_ideas", Args: record{"planId": text}, Check: empty},
-			apitest.Scenario{Name: "posts of " + text, Op: "list_broadcast_posts", Args: record{"ideaId": text}, Check: empty})
+			apitest.Scenario{Name: "ideas of " + text, Op: "list_broadcast_ideas", Args: record{"planId": text}, Check: checkEmpty},
+			apitest.Scenario{Name: "posts of " + text, Op: "list_broadcast_posts", Args: record{"ideaId": text}, Check: checkEmpty})
 	}
 	s.Run(t, scenarios)
 }
@@ -203,7 +203,7 @@ func TestListArguments(t *testing.T) {
 func TestPostsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	post := func(id string, day int) record {
 		return record{"id": id, "platform": "x", "status": "draft", "scheduledFor": fmt.Sprintf("2026-05-%02dT00:00:00Z", day)}
 	}
@@ -234,24 +234,24 @@ func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x"}, record{"id": "pst_2", "platform": "x"})
 	importRecords(t, s, "content-idea", record{"id": "ida_1"}, record{"id": "ida_2"})
-	r := s.Send(t, s.Key(t), "GET", "/v1/companies/{companyId}/broadcast/posts?limit=1&platform=x", "")
+	r := s.Send(t, s.IssueKey(t), "GET", "/v1/companies/{companyId}/broadcast/posts?limit=1&platform=x", "")
 	next, err := url.Parse(nextPage(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cursor := next.Query().Get("cursor")
-	rejected := func(name, op string, args record) apitest.Scenario {
+	reject := func(name, op string, args record) apitest.Scenario {
 		return apitest.Scenario{Name: name, Op: op, Args: args, Want: 400, WantMessage: "query.cursor: is not a cursor of this list"}
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "same list", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor}},
 		{Name: "same list, another limit", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor, "limit": 7}},
-		rejected("no filter", "list_broadcast_posts", record{"cursor": cursor}),
-		rejected("another value", "list_broadcast_posts", record{"cursor": cursor, "platform": "push"}),
-		rejected("one filter more", "list_broadcast_posts", record{"cursor": cursor, "platform": "x", "status": "draft"}),
-		rejected("another list", "list_broadcast_ideas", record{"cursor": cursor}),
-		rejected("another list in memory", "list_broadcast_plans", record{"cursor": cursor}),
-		rejected("no cursor", "list_broadcast_posts", record{"cursor": "abc", "platform": "x"}),
+		reject("no filter", "list_broadcast_posts", record{"cursor": cursor}),
+		reject("another value", "list_broadcast_posts", record{"cursor": cursor, "platform": "push"}),
+		reject("one filter more", "list_broadcast_posts", record{"cursor": cursor, "platform": "x", "status": "draft"}),
+		reject("another list", "list_broadcast_ideas", record{"cursor": cursor}),
+		reject("another list in memory", "list_broadcast_plans", record{"cursor": cursor}),
+		reject("no cursor", "list_broadcast_posts", record{"cursor": "abc", "platform": "x"}),
 	})
 }
 
@@ -302,7 +302,7 @@ func TestPostsByDay(t *testing.T) {
 	for _, filters := range []map[string]string{
 		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"}, {"ideaId": "ida_a", "status": "draft"},
 	} {
-		key := s.Key(t)
+		key := s.IssueKey(t)
 		for _, window := range [][2]string{
 			{"", ""}, {"2026-03-01", ""}, {"", "2026-03-01"}, {"2026-03-01", "2026-03-01"}, {"2026-02-28", "2026-03-02"}, {"2026-03-03", ""}, {"", "1969-07-19"}, {"0001-01-01", "9999-12-31"},
 		} {
@@ -334,24 +334,24 @@ func TestPostDayArguments(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "post", record{"id": "pst_1", "scheduledFor": "2026-03-01T00:00:00Z"}, record{"id": "pst_2", "scheduledFor": "2026-03-01T23:59:59.999Z"}, record{"id": "pst_3", "scheduledFor": "2026-03-02T00:00:00Z"})
 	const list = "list_broadcast_posts"
-	both := func(t *testing.T, r apitest.Response) {
+	checkBoth := func(t *testing.T, r apitest.Response) {
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
 			t.Errorf("posts %v, want pst_2 and pst_1", got)
 		}
 	}
-	r := s.Call(t, s.Key(t), list, record{"limit": 1, "from": "2026-03-01", "order": "asc"})
+	r := s.Call(t, s.IssueKey(t), list, record{"limit": 1, "from": "2026-03-01", "order": "asc"})
 	next, err := url.Parse(nextPage(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cursor := next.Query().Get("cursor")
-	rejected := func(name string, args record) apitest.Scenario {
+	reject := func(name string, args record) apitest.Scenario {
 		args["cursor"] = cursor
 		return apitest.Scenario{Name: name, Op: list, Args: args, Want: 400, WantMessage: "query.cursor: is not a cursor of this list with these filters"}
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "one day", Op: list, Args: record{"from": "2026-03-01", "to": "2026-03-01"}, Check: both},
-		{Name: "times of the day, with an offset", Op: list, Args: record{"from": "2026-03-02T00:59:00+01:00", "to": "2026-03-01T12:00:00Z"}, Check: both},
+		{Name: "one day", Op: list, Args: record{"from": "2026-03-01", "to": "2026-03-01"}, Check: checkBoth},
+		{Name: "times of the day, with an offset", Op: list, Args: record{"from": "2026-03-02T00:59:00+01:00", "to": "2026-03-01T12:00:00Z"}, Check: checkBoth},
 		{Name: "from after to", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01"}, Want: 400, WantMessage: "query.from: must not be after to"},
 		{Name: "a day that does not exist", Op: list, Args: record{"from": "2026-02-29"}, Want: 400, WantMessage: "query.from: must be a day, for example 2026-08-11"},
 		{Name: "a month that does not exist", Op: list, Args: record{"to": "2026-13-01"}, Want: 400, WantMessage: "query.to: must be a day"},
@@ -364,10 +364,10 @@ func TestPostDayArguments(t *testing.T) {
 				t.Errorf("posts %v, want pst_2 and pst_3", got)
 			}
 		}},
-		rejected("no days", record{"order": "asc"}),
-		rejected("another day", record{"from": "2026-03-02", "order": "asc"}),
-		rejected("one day more", record{"from": "2026-03-01", "to": "2026-03-05", "order": "asc"}),
-		rejected("the other order", record{"from": "2026-03-01", "order": "desc"}),
-		rejected("the default order", record{"from": "2026-03-01"}),
+		reject("no days", record{"order": "asc"}),
+		reject("another day", record{"from": "2026-03-02", "order": "asc"}),
+		reject("one day more", record{"from": "2026-03-01", "to": "2026-03-05", "order": "asc"}),
+		reject("the other order", record{"from": "2026-03-01", "order": "desc"}),
+		reject("the default order", record{"from": "2026-03-01"}),
 	})
 }

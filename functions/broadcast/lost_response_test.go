@@ -32,25 +32,25 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 func TestTransitionsSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	losing := &responseLosingTransport{}
-	s := apitest.NewOver(t, broadcast.Operations, losing)
+	transport := &responseLosingTransport{}
+	s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 	claim := func() string {
-		losing.lossesLeft.Store(1)
+		transport.lossesLeft.Store(1)
 		return *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	}
 	first := claim()
-	losing.lossesLeft.Store(1)
+	transport.lossesLeft.Store(1)
 	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
 	second := claim()
-	losing.lossesLeft.Store(1)
+	transport.lossesLeft.Store(1)
 	mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, failureReason))
 	third := claim()
-	losing.lossesLeft.Store(1)
+	transport.lossesLeft.Store(1)
 	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
-	if first == second || second == third || losing.lost.Load() != 6 {
-		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
+	if first == second || second == third || transport.lost.Load() != 6 {
+		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, transport.lost.Load())
 	}
 	p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1")
 	if err != nil {
@@ -65,15 +65,15 @@ func TestTransitionsSurviveLostResponses(t *testing.T) {
 // find the claim and release it.
 func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
-	losing := &responseLosingTransport{}
-	s := apitest.NewOver(t, broadcast.Operations, losing)
+	transport := &responseLosingTransport{}
+	s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
-	losing.lossesLeft.Store(100)
+	transport.lossesLeft.Store(100)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
 		t.Fatalf("a claim without a response: error %v, want one that is no conflict", err)
 	}
-	losing.lossesLeft.Store(0)
+	transport.lossesLeft.Store(0)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}

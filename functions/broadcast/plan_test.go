@@ -33,7 +33,7 @@ func checkMessageCount(n int) func(*testing.T, apitest.Response) {
 func TestCreatePlan(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	valid := func(name string, value any) record { return record{"name": "Spring", name: value} }
+	withField := func(name string, value any) record { return record{"name": "Spring", name: value} }
 	long := strings.Repeat("ü", 2000)
 	const create = "create_broadcast_plan"
 	full := record{
@@ -62,23 +62,23 @@ func TestCreatePlan(t *testing.T) {
 		{Name: "most; an end at the start", Op: create, Args: full, WantFields: stored},
 		{Name: "empty lists", Op: create, Args: record{"name": "Empty", "platforms": []any{}, "contentTypeIds": []any{}}, WantFields: record{"platforms": []any{}, "contentTypeIds": []any{}}},
 		{Name: "no name", Op: create, Want: 400, WantMessage: "body.name: is required"},
-		{Name: "empty name", Op: create, Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "null name", Op: create, Args: valid("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
-		{Name: "name too long", Op: create, Args: valid("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
-		{Name: "brief too long", Op: create, Args: valid("brief", long+"x"), Want: 400, WantMessage: "body.brief: must have at most 2000 characters, has 2001"},
-		{Name: "objective too long", Op: create, Args: valid("objective", long+"x"), Want: 400, WantMessage: "body.objective: must have at most 2000"},
-		{Name: "audience too long", Op: create, Args: valid("audience", long+"x"), Want: 400, WantMessage: "body.audience: must have at most 2000"},
-		{Name: "cadence too long", Op: create, Args: valid("cadence", long[:402]), Want: 400, WantMessage: "body.cadence: must have at most 200"},
-		{Name: "goalId of another kind", Op: create, Args: valid("goalId", "gol_1"), Want: 400, WantMessage: "body.goalId: must match ^bgl_[0-9a-z]{1,40}$"},
-		{Name: "goalId too long", Op: create, Args: valid("goalId", "bgl_"+strings.Repeat("a", 41)), Want: 400, WantMessage: "body.goalId: must match"},
-		{Name: "goalId empty", Op: create, Args: valid("goalId", ""), Want: 400, WantMessage: "body.goalId: must match"},
-		{Name: "content type of another form", Op: create, Args: valid("contentTypeIds", []any{"cty_1", "Tip"}), Want: 400, WantMessage: "body.contentTypeIds[1]: must match ^cty_[0-9a-z]{1,40}$"},
-		{Name: "a platform that posts have not", Op: create, Args: valid("platforms", []any{"x", "blog"}), Want: 400, WantMessage: "body.platforms[1]: must be one of x, instagram, tiktok, facebook, reddit, push"},
-		{Name: "too many platforms", Op: create, Args: valid("platforms", many), Want: 400, WantMessage: "body.platforms: must have at most 50 elements, has 51"},
-		{Name: "another status", Op: create, Args: valid("status", "done"), Want: 400, WantMessage: "body.status: must be one of draft, active, paused, complete, archived"},
-		{Name: "a day is no time", Op: create, Args: valid("startsAt", "2026-09-01"), Want: 400, WantMessage: "body.startsAt: must be an RFC 3339 time"},
+		{Name: "empty name", Op: create, Args: withField("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
+		{Name: "null name", Op: create, Args: withField("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
+		{Name: "name too long", Op: create, Args: withField("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
+		{Name: "brief too long", Op: create, Args: withField("brief", long+"x"), Want: 400, WantMessage: "body.brief: must have at most 2000 characters, has 2001"},
+		{Name: "objective too long", Op: create, Args: withField("objective", long+"x"), Want: 400, WantMessage: "body.objective: must have at most 2000"},
+		{Name: "audience too long", Op: create, Args: withField("audience", long+"x"), Want: 400, WantMessage: "body.audience: must have at most 2000"},
+		{Name: "cadence too long", Op: create, Args: withField("cadence", long[:402]), Want: 400, WantMessage: "body.cadence: must have at most 200"},
+		{Name: "goalId of another kind", Op: create, Args: withField("goalId", "gol_1"), Want: 400, WantMessage: "body.goalId: must match ^bgl_[0-9a-z]{1,40}$"},
+		{Name: "goalId too long", Op: create, Args: withField("goalId", "bgl_"+strings.Repeat("a", 41)), Want: 400, WantMessage: "body.goalId: must match"},
+		{Name: "goalId empty", Op: create, Args: withField("goalId", ""), Want: 400, WantMessage: "body.goalId: must match"},
+		{Name: "content type of another form", Op: create, Args: withField("contentTypeIds", []any{"cty_1", "Tip"}), Want: 400, WantMessage: "body.contentTypeIds[1]: must match ^cty_[0-9a-z]{1,40}$"},
+		{Name: "a platform that posts have not", Op: create, Args: withField("platforms", []any{"x", "blog"}), Want: 400, WantMessage: "body.platforms[1]: must be one of x, instagram, tiktok, facebook, reddit, push"},
+		{Name: "too many platforms", Op: create, Args: withField("platforms", many), Want: 400, WantMessage: "body.platforms: must have at most 50 elements, has 51"},
+		{Name: "another status", Op: create, Args: withField("status", "done"), Want: 400, WantMessage: "body.status: must be one of draft, active, paused, complete, archived"},
+		{Name: "a day is no time", Op: create, Args: withField("startsAt", "2026-09-01"), Want: 400, WantMessage: "body.startsAt: must be an RFC 3339 time"},
 		{Name: "ends before it starts", Op: create, Args: record{"name": "P", "startsAt": "2026-09-01T00:30:00+01:00", "endsAt": "2026-08-31T23:29:59.999Z"}, Want: 400, WantMessage: "body.endsAt: must not be before startsAt"},
-		{Name: "unknown property", Op: create, Args: valid("id", "pln_1"), Want: 400, WantMessage: "body.id: unknown property"},
+		{Name: "unknown property", Op: create, Args: withField("id", "pln_1"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "all problems at once", Op: create, Args: record{"name": "", "goalId": "x", "platforms": []any{"y"}, "startsAt": "x", "endsAt": "2026-01-01T00:00:00Z", "status": "x", "x": 1}, Want: 400, Check: checkMessageCount(6)},
 		listCountScenario("list_broadcast_plans", 3),
 	})
@@ -95,7 +95,7 @@ func TestUpdatePlan(t *testing.T) {
 	storeUnchecked(t, s, "content-plan", record{"id": "pln_2", "platforms": []any{"blog"}, "startsAt": "2026-03-01T00:00:00.000Z", "endsAt": "2026-01-01T00:00:00.000Z"})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_plan"
-	with := func(name string, value any) record { return record{"planId": "pln_1", name: value} }
+	withField := func(name string, value any) record { return record{"planId": "pln_1", name: value} }
 	unchanged := record{"updatedAt": "2026-01-01T00:00:00.000Z", "startsAt": "2026-03-01T00:00:00.000Z", "endsAt": "2026-05-31T00:00:00.000Z"}
 	scenarios := []apitest.Scenario{
 		{Name: "get", Op: "get_broadcast_plan", Args: record{"planId": "pln_1"}, WantFields: record{"id": "pln_1", "name": "Spring", "status": "active"}},
@@ -103,16 +103,16 @@ func TestUpdatePlan(t *testing.T) {
 		{Name: "get: an id of another kind", Op: "get_broadcast_plan", Args: record{"planId": "ida_1"}, Want: 404},
 		{Name: "empty", Op: update, Args: record{"planId": "pln_1"}, WantFields: unchanged},
 		{Name: "same values", Op: update, Args: record{"planId": "pln_1", "name": "Spring", "platforms": []any{"x"}, "startsAt": "2026-03-01T01:00:00+01:00"}, WantFields: unchanged},
-		{Name: "null clears what is clear", Op: update, Args: with("brief", nil), WantFields: unchanged},
-		{Name: "empty name", Op: update, Args: with("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "null name", Op: update, Args: with("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
-		{Name: "null status", Op: update, Args: with("status", nil), Want: 400, WantMessage: "body.status: must not be null"},
-		{Name: "another platform", Op: update, Args: with("platforms", []any{"blog"}), Want: 400, WantMessage: "body.platforms[0]: must be one of x"},
-		{Name: "a goal of another form", Op: update, Args: with("goalId", "launch"), Want: 400, WantMessage: "body.goalId: must match"},
-		{Name: "an end before the stored start", Op: update, Args: with("endsAt", "2026-02-28T23:59:59.999Z"), Want: 400, WantMessage: "body.endsAt: must not be before startsAt, 2026-03-01T00:00:00.000Z"},
-		{Name: "a start after the stored end", Op: update, Args: with("startsAt", "2026-05-31T00:00:00.001Z"), Want: 400, WantMessage: "body.startsAt: must not be after endsAt, 2026-05-31T00:00:00.000Z"},
+		{Name: "null clears what is clear", Op: update, Args: withField("brief", nil), WantFields: unchanged},
+		{Name: "empty name", Op: update, Args: withField("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
+		{Name: "null name", Op: update, Args: withField("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
+		{Name: "null status", Op: update, Args: withField("status", nil), Want: 400, WantMessage: "body.status: must not be null"},
+		{Name: "another platform", Op: update, Args: withField("platforms", []any{"blog"}), Want: 400, WantMessage: "body.platforms[0]: must be one of x"},
+		{Name: "a goal of another form", Op: update, Args: withField("goalId", "launch"), Want: 400, WantMessage: "body.goalId: must match"},
+		{Name: "an end before the stored start", Op: update, Args: withField("endsAt", "2026-02-28T23:59:59.999Z"), Want: 400, WantMessage: "body.endsAt: must not be before startsAt, 2026-03-01T00:00:00.000Z"},
+		{Name: "a start after the stored end", Op: update, Args: withField("startsAt", "2026-05-31T00:00:00.001Z"), Want: 400, WantMessage: "body.startsAt: must not be after endsAt, 2026-05-31T00:00:00.000Z"},
 		{Name: "an end before the start that is sent", Op: update, Args: record{"planId": "pln_1", "startsAt": "2027-01-01T00:00:00Z", "endsAt": "2026-12-31T00:00:00Z"}, Want: 400, WantMessage: "body.endsAt: must not be before startsAt, 2027-01-01T00:00:00.000Z"},
-		{Name: "unknown property", Op: update, Args: with("createdAt", "x"), Want: 400, WantMessage: "body.createdAt: unknown property"},
+		{Name: "unknown property", Op: update, Args: withField("createdAt", "x"), Want: 400, WantMessage: "body.createdAt: unknown property"},
 		{Name: "no such plan", Op: update, Args: record{"planId": "pln_none", "name": "N"}, Want: 404},
 		{Name: "400 before 404", Op: update, Args: record{"planId": "pln_none", "status": "x"}, Want: 400},
 		{Name: "nothing of these was stored", Op: "get_broadcast_plan", Args: record{"planId": "pln_1"}, WantFields: unchanged},
@@ -121,7 +121,7 @@ func TestUpdatePlan(t *testing.T) {
 		{Name: "an old plan that ends before it starts", Op: update, Args: record{"planId": "pln_2", "name": "N"}, WantFields: record{"name": "N", "platforms": []any{"blog"}}},
 		{Name: "its period can be mended", Op: update, Args: record{"planId": "pln_2", "endsAt": "2026-03-01T00:00:00Z", "platforms": nil}, WantFields: record{"endsAt": "2026-03-01T00:00:00.000Z", "platforms": nil}},
 	}
-	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.PlanStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.AllTransitions(update, withField, broadcast.PlanStatus("").Values())...))
 }
 
 // Ensure no operation finds a deleted plan or idea. A second delete must return 404, just like the
@@ -132,7 +132,7 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "content-plan", record{"id": "pln_1", "name": "P"}, record{"id": "pln_2"})
 	importRecords(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1"}, record{"id": "ida_2", "planId": "pln_1", "status": "accepted"})
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, tt := range []struct{ noun, argument, id, foreign string }{
 		{"broadcast_plan", "planId", "pln_1", "ida_2"},
 		{"broadcast_idea", "ideaId", "ida_1", "pln_2"},
@@ -167,14 +167,14 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 func TestPlansBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var plans []record
 	for n := range 199 {
 		plans = append(plans, record{"id": fmt.Sprintf("pln_%d", n), "brief": strings.Repeat("x", 2000)})
 	}
 	importRecords(t, s, "content-plan", plans...)
-	create := func(once string) apitest.Response {
-		return s.Call(t, key, "create_broadcast_plan", record{"name": "N", "Idempotency-Key": once})
+	create := func(idempotencyKey string) apitest.Response {
+		return s.Call(t, key, "create_broadcast_plan", record{"name": "N", "Idempotency-Key": idempotencyKey})
 	}
 	last := create("a") // the 200th
 	full := create("b")

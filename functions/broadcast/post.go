@@ -41,7 +41,7 @@ type Post struct {
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
+	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.DraftedProperties
 }
 
 // Medium is a picture or video of a post, as requests send it. The service stores its address and
@@ -87,8 +87,8 @@ const (
 	PostStatusFailed     PostStatus = "failed"
 )
 
-// Accepts implements schema.RequestEnum.
-func (PostStatus) Accepts() schema.Enum { return SettablePostStatus("") }
+// RequestType implements schema.RequestEnum.
+func (PostStatus) RequestType() schema.Enum { return SettablePostStatus("") }
 
 // Values implements schema.Enum.
 func (PostStatus) Values() []string {
@@ -232,7 +232,7 @@ func (s service) createPost(ctx context.Context, caller api.Caller, in createPos
 		p.Status = new(PostStatusDraft)
 	}
 	p.ThreadParts = threadParts(p.Platform, p.Body)
-	p.Drafted = api.Drafted(&in.Body, Post{}, nil, draftedProperties, caller.Has(auth.BroadcastWrite))
+	p.Drafted = api.DraftedProperties(&in.Body, Post{}, nil, draftedProperties, caller.Has(auth.BroadcastWrite))
 	return s.store.Posts.Insert(ctx, caller.CompanyID, p)
 }
 
@@ -250,9 +250,9 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 	})
 }
 
-// unread returns the drafted properties that a caller must have read before scheduling the post.
-// They do not include the scheduled time if the request itself sets it.
-func (in *updatePostInput) unread(p Post) []string {
+// propertiesToRead returns the drafted properties that a caller must have read before scheduling
+// the post. They do not include the scheduled time if the request itself sets it.
+func (in *updatePostInput) propertiesToRead(p Post) []string {
 	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
 }
 
@@ -273,11 +273,11 @@ func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
 	}
 	before := *p
 	if !p.hasStatus(PostStatusScheduled) && in.Sent("status") && in.Record.hasStatus(PostStatusScheduled) {
-		if err := in.RequireRead(*p, in.unread(*p)); err != nil {
+		if err := in.RequireRead(*p, in.propertiesToRead(*p)); err != nil {
 			return err
 		}
 	}
-	p.Drafted = api.Drafted(&in.Body, *p, p.Drafted, draftedProperties, mayDecide)
+	p.Drafted = api.DraftedProperties(&in.Body, *p, p.Drafted, draftedProperties, mayDecide)
 	if err := in.Edit(p); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func TestPostMedia(t *testing.T) {
 	reject := func(name string, media any, message string) apitest.Scenario {
 		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: record{"platform": "instagram", "body": "B", "media": media}, Want: 400, WantCode: "bad_request", WantMessage: message}
 	}
-	with := func(name string, value any) []any {
+	imageWith := func(name string, value any) []any {
 		changed := maps.Clone(image)
 		changed[name] = value
 		return []any{changed}
@@ -100,21 +100,21 @@ func TestPostMedia(t *testing.T) {
 		create("ten", ten, ten),
 		create("none", []any{}, []any{}),
 		create("null", nil, nil),
-		create("no description", with("alt", nil), []any{image}),
-		create("an empty description", with("alt", ""), with("alt", "")),
-		create("longest", with("alt", strings.Repeat("é", 1000)), with("alt", strings.Repeat("é", 1000))),
+		create("no description", imageWith("alt", nil), []any{image}),
+		create("an empty description", imageWith("alt", ""), imageWith("alt", "")),
+		create("longest", imageWith("alt", strings.Repeat("é", 1000)), imageWith("alt", strings.Repeat("é", 1000))),
 		reject("eleven", slices.Repeat([]any{image}, 11), "body.media: must have at most 10 elements, has 11"),
 		reject("an object", image, "body.media: must be an array"),
 		reject("a text", []any{"https://example.com/a.png"}, "body.media[0]: must be an object"),
 		reject("no address", []any{record{"kind": "image"}}, "body.media[0].url: is required"),
 		reject("no kind", []any{image, record{"url": "https://example.com/a.png"}}, "body.media[1].kind: is required"),
-		reject("an address of another kind", with("url", "ftp://example.com/a.png"), "body.media[0].url: must be an http or https address"),
-		reject("a script", with("url", "javascript:alert(1)"), "body.media[0].url: must be an http or https address"),
-		reject("a password", with("url", "https://me:secret@example.com/a.png"), "body.media[0].url: must not have a user name"),
-		reject("address of 2001", with("url", "https://example.com/"+strings.Repeat("a", 1981)), "body.media[0].url: must have at most 2000"),
-		reject("another kind", with("kind", "gif"), "body.media[0].kind: must be one of image, video"),
-		reject("description of 1001", with("alt", strings.Repeat("é", 1001)), "body.media[0].alt: must have at most 1000"),
-		reject("another property", with("width", 100), "body.media[0].width: unknown property"),
+		reject("an address of another kind", imageWith("url", "ftp://example.com/a.png"), "body.media[0].url: must be an http or https address"),
+		reject("a script", imageWith("url", "javascript:alert(1)"), "body.media[0].url: must be an http or https address"),
+		reject("a password", imageWith("url", "https://me:secret@example.com/a.png"), "body.media[0].url: must not have a user name"),
+		reject("address of 2001", imageWith("url", "https://example.com/"+strings.Repeat("a", 1981)), "body.media[0].url: must have at most 2000"),
+		reject("another kind", imageWith("kind", "gif"), "body.media[0].kind: must be one of image, video"),
+		reject("description of 1001", imageWith("alt", strings.Repeat("é", 1001)), "body.media[0].alt: must have at most 1000"),
+		reject("another property", imageWith("width", 100), "body.media[0].width: unknown property"),
 	})
 }
 
@@ -149,9 +149,9 @@ func TestUpdatePostMedia(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		update("other pictures", "pst_2", record{"media": image}, record{"media": image}),
 	})
-	before := s.Call(t, s.Key(t), "get_broadcast_post", record{"postId": "pst_2"})
+	before := s.Call(t, s.IssueKey(t), "get_broadcast_post", record{"postId": "pst_2"})
 	s.Clock.Advance(time.Hour)
-	after := s.Call(t, s.Key(t), "update_broadcast_post", record{"postId": "pst_2", "media": image})
+	after := s.Call(t, s.IssueKey(t), "update_broadcast_post", record{"postId": "pst_2", "media": image})
 	if after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
 		t.Errorf("the same pictures left %s, want %s", after.Body, before.Body)
 	}
@@ -161,7 +161,7 @@ func TestUpdatePostMedia(t *testing.T) {
 func TestCreatedPostIsListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	r := s.Call(t, key, "create_broadcast_post", record{"platform": "push", "body": "B", "ideaId": "ida_1", "scheduledFor": laterTime, "status": "scheduled"})
 	id, _ := r.JSON(t)["id"].(string)
 	if !strings.HasPrefix(id, "pst_") || len(id) != 30 {
@@ -183,7 +183,7 @@ func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	importRecords(t, s, "content-idea", record{"id": "ida_1"})
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	other := start(t)
 	importRecords(t, other, "post", record{"id": "pst_other", "status": "draft"})
 	for _, op := range []string{"get_broadcast_post", "update_broadcast_post", "delete_broadcast_post"} {
@@ -209,7 +209,7 @@ func TestNoSuchPost(t *testing.T) {
 func TestUpdatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	created := s.Call(t, s.Key(t), "create_broadcast_post", record{"platform": "push", "body": "B", "title": "T", "hashtags": []string{"a"}}).JSON(t)
+	created := s.Call(t, s.IssueKey(t), "create_broadcast_post", record{"platform": "push", "body": "B", "title": "T", "hashtags": []string{"a"}}).JSON(t)
 	id := created["id"]
 	s.Clock.Advance(time.Hour)
 	update := func(name string, args record, want record) apitest.Scenario {
@@ -270,11 +270,11 @@ func TestClearDestination(t *testing.T) {
 func TestClearScheduledFor(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key, store := s.Key(t), broadcast.NewStore(s.Table)
+	key, store := s.IssueKey(t), broadcast.NewStore(s.Table)
 	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"},
 		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"})
-	due := func(want ...string) {
+	checkDue := func(want ...string) {
 		t.Helper()
 		posts, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10)
 		got := []string{}
@@ -285,11 +285,11 @@ func TestClearScheduledFor(t *testing.T) {
 			t.Errorf("due: %v %v, want %v", got, err, want)
 		}
 	}
-	due("pst_2", "pst_1")
+	checkDue("pst_2", "pst_1")
 	if r := s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "scheduledFor": nil, "status": "draft"}); r.Status != 200 {
 		t.Fatalf("update: status %d, want 200: %s", r.Status, r.Body)
 	}
-	due("pst_2")
+	checkDue("pst_2")
 	for _, args := range []record{{}, {"platform": "x"}, {"ideaId": "ida_1"}} {
 		if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
 			t.Errorf("list with %v: posts %v, want pst_2 and pst_1", args, got)
@@ -304,11 +304,11 @@ func TestClearScheduledFor(t *testing.T) {
 func TestUpdateMovesPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-01T00:00:00Z"},
 		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-02T00:00:00Z"})
-	lists := func(want ...string) {
+	checkLists := func(want ...string) {
 		t.Helper()
 		for _, args := range []record{{}, {"platform": "x"}, {"status": "scheduled"}, {"platform": "x", "status": "scheduled"}, {"ideaId": "ida_1"}} {
 			if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, want) {
@@ -316,9 +316,9 @@ func TestUpdateMovesPost(t *testing.T) {
 			}
 		}
 	}
-	lists("pst_2", "pst_1")
+	checkLists("pst_2", "pst_1")
 	s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "scheduledFor": "2026-09-03T00:00:00Z"})
-	lists("pst_1", "pst_2")
+	checkLists("pst_1", "pst_2")
 	s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "status": "draft"})
 	for status, want := range map[string]string{"draft": "pst_1", "scheduled": "pst_2"} {
 		for _, args := range []record{{"status": status}, {"status": status, "platform": "x"}, {"status": status, "ideaId": "ida_1"}} {

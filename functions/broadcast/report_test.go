@@ -17,10 +17,10 @@ import (
 func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key, store := s.Key(t), broadcast.NewStore(s.Table)
+	key, store := s.IssueKey(t), broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "failed", "failureReason": "before", "scheduledFor": earlierTime, "ideaId": "ida_1"})
 	post := func() map[string]any { return s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"}).JSON(t) }
-	listed := func(status string) {
+	checkLists := func(status string) {
 		t.Helper()
 		for _, args := range []record{{"status": status}, {"status": status, "platform": "x"}, {"status": status, "ideaId": "ida_1"}} {
 			if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{"pst_1"}) {
@@ -31,16 +31,16 @@ func TestReports(t *testing.T) {
 
 	d := mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 	p := post()
-	claimed := record{"status": "publishing", "failureReason": nil, "claimedAt": "2026-08-11T09:30:00.000Z", "body": "B"}
-	if diff := cmp.Diff(claimed, record{"status": p["status"], "failureReason": p["failureReason"], "claimedAt": *d.ClaimedAt, "body": deref(d.Body)}); diff != "" {
+	wantClaimed := record{"status": "publishing", "failureReason": nil, "claimedAt": "2026-08-11T09:30:00.000Z", "body": "B"}
+	if diff := cmp.Diff(wantClaimed, record{"status": p["status"], "failureReason": p["failureReason"], "claimedAt": *d.ClaimedAt, "body": deref(d.Body)}); diff != "" {
 		t.Errorf("the claimed post (-want +got):\n%s", diff)
 	}
-	listed("publishing")
+	checkLists("publishing")
 	mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, failureReason))
 	if p := post(); p["status"] != "failed" || p["failureReason"] != failureReason || p["publishedAt"] != nil {
 		t.Errorf("status %v, reason %v, published at %v; want failed, %s and never", p["status"], p["failureReason"], p["publishedAt"], failureReason)
 	}
-	listed("failed")
+	checkLists("failed")
 	if _, err := store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, "another"); !isConflict(err) {
 		t.Errorf("another reason: error %v, want a conflict", err)
 	}
@@ -62,7 +62,7 @@ func TestReports(t *testing.T) {
 			t.Errorf("the published post (-want +got):\n%s", diff)
 		}
 	}
-	listed("published")
+	checkLists("published")
 	for _, other := range []broadcast.Outcome{{ExternalID: new("1791")}, {ExternalURL: new("https://x.example/1791")}, {PublishedAt: new("2026-08-11T09:32:00Z")}} {
 		if _, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, other); !isConflict(err) {
 			t.Errorf("another outcome: error %v, want a conflict", err)

@@ -18,7 +18,7 @@ import (
 func TestPostStates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	reason := "rate limit"
 	for _, tc := range []struct {
 		from            string
@@ -26,7 +26,7 @@ func TestPostStates(t *testing.T) {
 		args            record
 		status          int
 		want            record // the post's fields afterwards; a rejected request changes none
-		says            string
+		message         string
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
 		{"draft", false, record{"status": "scheduled"}, 400, record{"status": "draft"}, "body.scheduledFor: is required when status is scheduled"},
@@ -103,8 +103,8 @@ func TestPostStates(t *testing.T) {
 			}
 			if tc.status != 200 {
 				code, messages := r.Messages(t)
-				if want := map[int]string{400: "bad_request", 409: "conflict"}[tc.status]; code != want || !strings.Contains(strings.Join(messages, "\n"), tc.says) {
-					t.Errorf("code %q and messages %q, want %s and %q", code, messages, want, tc.says)
+				if want := map[int]string{400: "bad_request", 409: "conflict"}[tc.status]; code != want || !strings.Contains(strings.Join(messages, "\n"), tc.message) {
+					t.Errorf("code %q and messages %q, want %s and %q", code, messages, want, tc.message)
 				}
 			}
 			after := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"})
@@ -127,7 +127,7 @@ func TestPostStates(t *testing.T) {
 func TestDeletePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for status, want := range map[string]int{"draft": 200, "scheduled": 200, "failed": 200, "publishing": 409, "published": 409} {
 		id := "pst_" + status
 		importRecords(t, s, "post", record{"id": id, "platform": "x", "status": status, "scheduledFor": laterTime, "ideaId": "ida_1"})
@@ -143,8 +143,8 @@ func TestDeletePost(t *testing.T) {
 				t.Errorf("delete of a %s post: body %s, want conflict and that only unsent posts can be deleted", status, r.Body)
 			}
 		}
-		again := map[int]int{200: 404, 409: 409}[want]
-		if r := s.Call(t, key, "delete_broadcast_post", record{"postId": id}); r.Status != again {
+		wantAgain := map[int]int{200: 404, 409: 409}[want]
+		if r := s.Call(t, key, "delete_broadcast_post", record{"postId": id}); r.Status != wantAgain {
 			t.Errorf("%s again: %d", status, r.Status)
 		}
 	}
@@ -188,12 +188,12 @@ func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {
-		between := &beforeWriteTransport{action: action, postID: "pst_1"}
-		s := apitest.NewOver(t, broadcast.Operations, between)
-		key := s.Key(t)
+		transport := &beforeWriteTransport{action: action, postID: "pst_1"}
+		s := apitest.NewWithTransport(t, broadcast.Operations, transport)
+		key := s.IssueKey(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 		claimed := false
-		between.beforeWrite = func() {
+		transport.beforeWrite = func() {
 			_, err := broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
 				publishing := broadcast.PostStatusPublishing
 				p.Status = &publishing

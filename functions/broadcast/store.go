@@ -53,11 +53,11 @@ const nullPart = "-"
 
 // indexKeys returns the index keys of an idea. They change with the idea's plan and status.
 func (i Idea) indexKeys() (keys table.Keys) {
-	at, status := i.sortKey(), keyPart(i.Status)
-	keys.GSI2 = table.Key{PK: ideasByStatusPartition(i.CompanyID, status), SK: at}
-	keys.GSI3 = table.Key{PK: allIdeasPartition(i.CompanyID), SK: at}
+	sortKey, status := i.sortKey(), keyPart(i.Status)
+	keys.GSI2 = table.Key{PK: ideasByStatusPartition(i.CompanyID, status), SK: sortKey}
+	keys.GSI3 = table.Key{PK: allIdeasPartition(i.CompanyID), SK: sortKey}
 	if i.PlanID != nil {
-		keys.GSI1 = table.Key{PK: ideasOfPlanPartition(i.CompanyID, *i.PlanID, status), SK: at}
+		keys.GSI1 = table.Key{PK: ideasOfPlanPartition(i.CompanyID, *i.PlanID, status), SK: sortKey}
 	}
 	return keys
 }
@@ -73,12 +73,12 @@ func ideasOfPlanPartition(companyID, planID, status string) string {
 func allIdeasPartition(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
 func (p Post) indexKeys() (keys table.Keys) {
-	at := p.sortKey()
+	sortKey := p.sortKey()
 	if p.IdeaID != nil {
-		keys.GSI1 = table.Key{PK: postsOfIdeaPartition(p.CompanyID, *p.IdeaID), SK: at}
+		keys.GSI1 = table.Key{PK: postsOfIdeaPartition(p.CompanyID, *p.IdeaID), SK: sortKey}
 	}
-	keys.GSI2 = table.Key{PK: postsByStatusPartition(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: at}
-	keys.GSI3 = table.Key{PK: allPostsPartition(p.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: postsByStatusPartition(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: sortKey}
+	keys.GSI3 = table.Key{PK: allPostsPartition(p.CompanyID), SK: sortKey}
 	switch {
 	case p.hasStatus(PostStatusScheduled) && p.ScheduledFor != nil:
 		keys.GSI6 = table.WorkKey(scheduledList, *p.ScheduledFor, p.CompanyID, p.ID)

@@ -28,7 +28,7 @@ func exportLines(t *testing.T, s *apitest.Service, name string) (lines []string)
 // records, whether their fields are set, null or empty.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	const at, spelt = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
+	const at, normalised = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
 	full := map[string]record{
 		"content-plan": {
 			"id": "pln_1", "companyId": "co_any", "name": "n", "brief": "b", "objective": "o", "goalId": "bgl_1", "audience": "a", "platforms": []any{"x", "push"},
@@ -59,7 +59,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			for field, value := range all {
 				if value == at {
-					all[field] = spelt
+					all[field] = normalised
 				}
 				if _, ok := bare[field]; !ok {
 					bare[field] = nil
@@ -99,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "ideaId": "ida_1", "title": "old"})
 	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "reddit", "status": "draft", "ideaId": "ida_2"},
@@ -137,7 +137,7 @@ func TestImportReplaces(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, tc := range []struct{ typ, line, says string }{
+	for _, tc := range []struct{ typ, line, message string }{
 		{"content-plan", `{}`, "record.id: is required"},
 		{"content-plan", `{"id":"ida_1"}`, "record.id: must be pln_"},
 		{"content-plan", `{"id":"pln_1","status":"done"}`, "record.status: must be one of draft, active, paused, complete, archived"},
@@ -160,8 +160,8 @@ func TestImportRefuses(t *testing.T) {
 		{"channel", `{"id":"chn_1","credentialsValid":"yes"}`, "record.credentialsValid: must be true or false"},
 	} {
 		_, problems := transferType(t, s, tc.typ).Check(json.RawMessage(tc.line))
-		if len(problems) != 1 || !strings.HasPrefix(problems[0], tc.says) {
-			t.Errorf("%s %.80s: %q, want %q", tc.typ, tc.line, problems, tc.says)
+		if len(problems) != 1 || !strings.HasPrefix(problems[0], tc.message) {
+			t.Errorf("%s %.80s: %q, want %q", tc.typ, tc.line, problems, tc.message)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestImportLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	importRecords(t, s, "post", record{"id": "pst_1", "ideaId": "ida_" + strings.Repeat("a", 40), "platform": "instagram", "status": "publishing", "media": strings.Repeat("é", 174_500)})
-	r := s.Call(t, s.Key(t), "list_broadcast_posts", record{"status": "publishing"})
+	r := s.Call(t, s.IssueKey(t), "list_broadcast_posts", record{"status": "publishing"})
 	if got := r.Items(t); len(got) != 1 || len(got[0]["media"].(string)) != 349_000 {
 		t.Errorf("%d posts", len(got))
 	}

@@ -45,13 +45,13 @@ func TestReadUnits(t *testing.T) {
 			for _, i := range []*string{nil, &idea} {
 				filter := broadcast.PostFilter{IdeaID: i, Platform: p, Status: st}
 				name := fmt.Sprintf("posts platform=%t status=%t ideaId=%t", p != nil, st != nil, i != nil)
-				compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
-					ctx, m := apitest.Request(t)
+				compareUnits(t, name, few, many, func(s *apitest.Service) table.Usage {
+					ctx, m := apitest.NewRequest(t)
 					got, err := broadcast.NewStore(s.Table).Posts.List(ctx, s.CompanyID, filter, "", limit)
 					if err != nil || len(got.Records) != limit || got.Next == "" {
 						t.Errorf("%s: %d posts, next %q, %v", name, len(got.Records), got.Next, err)
 					}
-					return m.Units()
+					return m.Usage()
 				})
 			}
 		}
@@ -60,13 +60,13 @@ func TestReadUnits(t *testing.T) {
 	for _, p := range []*string{nil, &plan} {
 		for _, st := range []*broadcast.IdeaStatus{nil, &accepted} {
 			name := fmt.Sprintf("ideas planId=%t status=%t", p != nil, st != nil)
-			compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
-				ctx, m := apitest.Request(t)
+			compareUnits(t, name, few, many, func(s *apitest.Service) table.Usage {
+				ctx, m := apitest.NewRequest(t)
 				got, err := broadcast.NewStore(s.Table).Ideas.List(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
 				if err != nil || len(got.Records) != limit || got.Next == "" {
 					t.Errorf("%s: %d ideas, next %q, %v", name, len(got.Records), got.Next, err)
 				}
-				return m.Units()
+				return m.Usage()
 			})
 		}
 	}
@@ -104,8 +104,8 @@ func TestReadUnitsByDay(t *testing.T) {
 			f.From, f.Until, f.Order = new("2026-03-01T00:00:00.000Z"), new("2026-03-02T23:59:59.999Z"), order
 			name := fmt.Sprintf("platform=%t status=%t ideaId=%t %s", f.Platform != nil, f.Status != nil, f.IdeaID != nil, order)
 			for page, after := 1, ""; page == 1 || after != ""; page++ {
-				compareUnits(t, fmt.Sprintf("%s, page %d", name, page), few, many, func(s *apitest.Service) table.Units {
-					ctx, m := apitest.Request(t)
+				compareUnits(t, fmt.Sprintf("%s, page %d", name, page), few, many, func(s *apitest.Service) table.Usage {
+					ctx, m := apitest.NewRequest(t)
 					got, err := broadcast.NewStore(s.Table).Posts.List(ctx, s.CompanyID, f, after, limit)
 					if err != nil {
 						t.Error(err)
@@ -113,14 +113,14 @@ func TestReadUnitsByDay(t *testing.T) {
 					if s == many {
 						after = got.Next
 					}
-					return m.Units()
+					return m.Usage()
 				})
 			}
 		}
 	}
 }
 
-func compareUnits(t *testing.T, name string, few, many *apitest.Service, list func(*apitest.Service) table.Units) {
+func compareUnits(t *testing.T, name string, few, many *apitest.Service, list func(*apitest.Service) table.Usage) {
 	t.Helper()
 	a, b := list(few), list(many)
 	t.Logf("%s: %d calls, %.1f units at N; %d calls, %.1f units at 10 N", name, a.Calls, a.Read, b.Calls, b.Read)
@@ -161,14 +161,14 @@ func TestDefaultListUnits(t *testing.T) {
 		storeUnchecked(t, s, "post", posts...) // unchecked, because some are scheduled but have no time
 		importRecords(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			n, err := list(ctx, broadcast.NewStore(s.Table))
 			if err != nil || n != limit {
 				t.Errorf("%s, %s: %d records, %v", what, name, n, err)
 			}
-			t.Logf("%s, %s: %d calls, %.1f units", what, name, m.Units().Calls, m.Units().Read)
-			if m.Units().Read > most {
-				t.Errorf("%s, %s: %.1f units, want at most %d", what, name, m.Units().Read, most)
+			t.Logf("%s, %s: %d calls, %.1f units", what, name, m.Usage().Calls, m.Usage().Read)
+			if m.Usage().Read > most {
+				t.Errorf("%s, %s: %.1f units, want at most %d", what, name, m.Usage().Read, most)
 			}
 		}
 		for what, f := range map[string]broadcast.PostFilter{

@@ -66,29 +66,29 @@ func TestWriteRaces(t *testing.T) {
 		t.Run(n.noun, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			outcomes := map[string]int{}
 			for round := range rounds {
 				s.Clock.Advance(time.Minute) // so that no quota is exceeded
 				id := s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"].(string)
-				own := record{n.argument: id}
+				idArguments := record{n.argument: id}
 				ops := []string{"update_" + n.noun, "delete_" + n.noun, "delete_" + n.noun}
-				var status [3]int
-				var all sync.WaitGroup
+				var statuses [3]int
+				var wg sync.WaitGroup
 				for i, op := range ops {
-					all.Go(func() {
-						args := own
+					wg.Go(func() {
+						args := idArguments
 						if i == 0 {
-							args = mergeArguments(own, n.update)
+							args = mergeArguments(idArguments, n.update)
 						}
-						status[i] = s.Call(t, key, op, args).Status
+						statuses[i] = s.Call(t, key, op, args).Status
 					})
 				}
-				all.Wait()
-				if status[0] != 200 && status[0] != 404 || status[1]+status[2] != 200+404 {
-					t.Errorf("round %d: %v", round, status)
+				wg.Wait()
+				if statuses[0] != 200 && statuses[0] != 404 || statuses[1]+statuses[2] != 200+404 {
+					t.Errorf("round %d: %v", round, statuses)
 				}
-				outcomes[fmt.Sprint(status)]++
+				outcomes[fmt.Sprint(statuses)]++
 			}
 			if lists := idsInAllLists(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
 				t.Errorf("left in the lists: %v", lists)
@@ -108,13 +108,13 @@ func TestWritesThroughCrashes(t *testing.T) {
 		for _, verb := range []string{"create", "update", "delete"} {
 			t.Run(verb+" "+n.noun, func(t *testing.T) {
 				t.Parallel()
-				process := &apitest.CrashingTransport{}
+				transport := &apitest.CrashingTransport{}
 				deaths := 0
 				for calls := 0; ; calls++ {
 					died := false
-					for _, during := range []bool{false, true} {
-						s := apitest.NewOver(t, broadcast.Operations, process)
-						key, args := s.Key(t), mergeArguments(n.create, record{"Idempotency-Key": "once"})
+					for _, duringCall := range []bool{false, true} {
+						s := apitest.NewWithTransport(t, broadcast.Operations, transport)
+						key, args := s.IssueKey(t), mergeArguments(n.create, record{"Idempotency-Key": "once"})
 						before := idsInAllLists(t, s, key, n.list)
 						if verb != "create" {
 							args = record{n.argument: s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"]}
@@ -123,22 +123,22 @@ func TestWritesThroughCrashes(t *testing.T) {
 						if verb == "update" {
 							args = mergeArguments(args, n.update)
 						}
-						process.CrashAfter(calls, during)
+						transport.CrashAfter(calls, duringCall)
 						first := s.Call(t, key, verb+"_"+n.noun, args)
-						died = died || process.Crashed()
-						process.StopCrashing()
+						died = died || transport.Crashed()
+						transport.StopCrashing()
 						left := idsInAllLists(t, s, key, n.list)
 						again := s.Call(t, key, verb+"_"+n.noun, args)
 						after := idsInAllLists(t, s, key, n.list)
-						if old, done := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !old && !done || first.Status == 200 && !done {
-							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, during, first.Status, before, left, after)
+						if unchanged, applied := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !unchanged && !applied || first.Status == 200 && !applied {
+							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, duringCall, first.Status, before, left, after)
 						}
 						gone := verb == "delete" && fmt.Sprint(left) == fmt.Sprint(after) // a second delete finds that the record is gone
 						if again.Status != 200 && !(gone && again.Status == 404) || fmt.Sprint(after) == fmt.Sprint(before) {
-							t.Errorf("death after %d calls, during %t: again: %d %s; %v", calls, during, again.Status, again.Body, after)
+							t.Errorf("death after %d calls, during %t: again: %d %s; %v", calls, duringCall, again.Status, again.Body, after)
 						}
 						if verb == "create" && len(after[0]) != 1 {
-							t.Errorf("death after %d calls, during %t: %d records", calls, during, len(after[0]))
+							t.Errorf("death after %d calls, during %t: %d records", calls, duringCall, len(after[0]))
 						}
 						deaths++
 					}

@@ -86,7 +86,7 @@ func TestChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	items := s.Call(t, s.Key(t), "list_changes", nil).Items(t)
+	items := s.Call(t, s.IssueKey(t), "list_changes", nil).Items(t)
 	for _, item := range items {
 		if id := item["id"].(string); len(id) != 30 || !strings.HasPrefix(id, "chg_01kzr2g") {
 			t.Errorf("the id is %s, want one that begins with its time", id)
@@ -108,7 +108,7 @@ func TestChange(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var want []string
 	for _, n := range []int{1, 3, 2, 100, 1, 5} {
 		s.add(t, slices.Repeat([]change.Type{change.Item}, n)...)
@@ -149,7 +149,7 @@ func TestPages(t *testing.T) {
 func TestSince(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	times := []time.Duration{0, 10 * 24 * time.Hour, 11 * 24 * time.Hour, 29*24*time.Hour + 10*time.Hour}
 	for _, after := range times {
 		s.Clock.Advance(apitest.Epoch.Add(after).Sub(s.Clock.Now()))
@@ -179,7 +179,7 @@ func TestSince(t *testing.T) {
 func TestSinceLaterThanNow(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.add(t, change.Item)
 	s.Clock.Advance(2 * time.Minute)
 	for _, since := range []string{"2026-08-11T10:00:00Z", "2026-08-12", "9999-12-31"} {
@@ -201,7 +201,7 @@ func TestSinceLaterThanNow(t *testing.T) {
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for range 2 {
 		s.add(t, change.Item, change.Item)
 		s.Clock.Advance(time.Second)
@@ -234,7 +234,7 @@ func TestScopes(t *testing.T) {
 		{[]auth.Scope{auth.PlanRead, auth.KeysRead}, []change.Type{change.Board, change.Item, change.Publish, change.Key}},
 		{auth.Scopes(), change.Types()},
 	} {
-		key := s.Key(t, c.scopes...)
+		key := s.IssueKey(t, c.scopes...)
 		var got []change.Type
 		for _, item := range s.Call(t, key, "list_changes", map[string]any{"limit": 200}).Items(t) {
 			got = append(got, change.Type(item["type"].(string)))
@@ -246,10 +246,10 @@ func TestScopes(t *testing.T) {
 			t.Errorf("scopes %v: the types (-want +got):\n%s", c.scopes, diff)
 		}
 	}
-	draft := s.Key(t, auth.FeedbackDraft, auth.PlanRead)
+	draftKey := s.IssueKey(t, auth.FeedbackDraft, auth.PlanRead)
 	s.Run(t, []apitest.Scenario{
-		{Name: "a missing scope", Op: "list_changes", Key: draft, Args: map[string]any{"types": "feedback,post"}, Want: 401, WantMessage: "broadcast:read"},
-		{Name: "types", Op: "list_changes", Key: draft, Args: map[string]any{"types": "publish,feedback"}, Check: func(t *testing.T, r apitest.Response) {
+		{Name: "a missing scope", Op: "list_changes", Key: draftKey, Args: map[string]any{"types": "feedback,post"}, Want: 401, WantMessage: "broadcast:read"},
+		{Name: "types", Op: "list_changes", Key: draftKey, Args: map[string]any{"types": "publish,feedback"}, Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 2 {
 				t.Errorf("%d changes, want 2", n)
 			}
@@ -261,7 +261,7 @@ func TestScopes(t *testing.T) {
 func TestOwnKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t, auth.PlanRead)
+	key := s.IssueKey(t, auth.PlanRead)
 	keys, err := s.Keys.List(t.Context(), s.CompanyID)
 	if err != nil || len(keys) != 1 {
 		t.Fatal(len(keys), err)
@@ -289,9 +289,9 @@ func TestOwnKey(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.add(t, change.Item, change.Item)
-	after, foreign := s.list(t, key, nil).after, other.list(t, other.Key(t), nil).after
+	after, foreign := s.list(t, key, nil).after, other.list(t, other.IssueKey(t), nil).after
 	part := s.list(t, key, map[string]any{"limit": 1}).after
 	typo := strings.Map(func(c rune) rune {
 		if c == rune(after[20]) {
@@ -299,8 +299,8 @@ func TestBadInput(t *testing.T) {
 		}
 		return c
 	}, after)
-	missing := change.Position{Packet: 5, ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
-	elsewhere := change.Position{Packet: s.Clock.Now().UnixMicro(), ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
+	unknownPacket := change.Position{Packet: 5, ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
+	unknownChange := change.Position{Packet: s.Clock.Now().UnixMicro(), ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
 	args := func(more ...any) map[string]any {
 		out := map[string]any{}
 		for i := 0; i < len(more); i += 2 {
@@ -314,8 +314,8 @@ func TestBadInput(t *testing.T) {
 		{Name: "another text", Op: "list_changes", Args: args("after", "chg_1"), Want: 400, WantMessage: unknown},
 		{Name: "truncated", Op: "list_changes", Args: args("after", after[:len(after)-1]), Want: 400, WantMessage: unknown},
 		{Name: "mistyped", Op: "list_changes", Args: args("after", typo), Want: 400, WantMessage: unknown},
-		{Name: "in no packet", Op: "list_changes", Args: args("after", missing), Want: 400, WantMessage: unknown},
-		{Name: "not in its packet", Op: "list_changes", Args: args("after", elsewhere), Want: 400, WantMessage: unknown},
+		{Name: "in no packet", Op: "list_changes", Args: args("after", unknownPacket), Want: 400, WantMessage: unknown},
+		{Name: "not in its packet", Op: "list_changes", Args: args("after", unknownChange), Want: 400, WantMessage: unknown},
 		{Name: "too long", Op: "list_changes", Args: args("after", strings.Repeat("A", 201)), Want: 400, WantMessage: "query.after: must have at most 200"},
 		{Name: "another company", Op: "list_changes", Args: args("after", foreign), Want: 400, WantMessage: "query.after: is of another company"},
 		{Name: "after and since", Op: "list_changes", Args: args("after", after, "since", "2026-08-11"), Want: 400, WantMessage: "query.since: starts over"},
@@ -343,7 +343,7 @@ func TestBadInput(t *testing.T) {
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for range 11 {
 		s.add(t, slices.Repeat([]change.Type{change.Item}, 100)...)
 	}
@@ -363,7 +363,7 @@ func TestReadLimit(t *testing.T) {
 func TestPacketsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var packets []table.Key
 	for range 3 {
 		s.add(t, change.Item)
@@ -387,7 +387,7 @@ func TestPacketsOutOfOrder(t *testing.T) {
 	}
 	// A reader that starts between the first packet and the hidden one does not skip the hidden one
 	// either.
-	if p := s.list(t, key, map[string]any{"after": change.PositionOf(s.Clock.Now().Add(time.Minute - 2500*time.Millisecond)).Encode(s.CompanyID)}); len(p.records) > 0 || !p.hasMore {
+	if p := s.list(t, key, map[string]any{"after": change.PositionSince(s.Clock.Now().Add(time.Minute - 2500*time.Millisecond)).Encode(s.CompanyID)}); len(p.records) > 0 || !p.hasMore {
 		t.Errorf("a start before the hidden packet: %+v", p)
 	}
 	s.Clock.Advance(2 * time.Minute)
@@ -408,7 +408,7 @@ func TestPacketsOutOfOrder(t *testing.T) {
 func TestExpiredPackets(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.add(t, change.Item, change.Item)
 	s.Clock.Advance(20 * 24 * time.Hour)
 	end := s.list(t, key, nil)
@@ -432,7 +432,7 @@ func TestNoStream(t *testing.T) {
 	o.NoStream = true
 	s.ServingTable = table.New(o)
 	s.Handler = s.Serve(changes.Operations(s.ServingTable))
-	r := s.Call(t, s.Key(t), "list_changes", nil)
+	r := s.Call(t, s.IssueKey(t), "list_changes", nil)
 	var body struct{ Errors []struct{ Code string } }
 	if err := json.Unmarshal([]byte(r.Body), &body); err != nil || r.Status != 501 || body.Errors[0].Code != "not_implemented" || r.Header.Get("Retry-After") != "" {
 		t.Errorf("status %d, Retry-After %q: %s", r.Status, r.Header.Get("Retry-After"), r.Body)

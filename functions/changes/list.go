@@ -44,7 +44,7 @@ func (s service) listChanges(ctx context.Context, caller api.Caller, in listChan
 	if !s.table.HasStream() {
 		return api.List[change.Change]{}, errNoFeed
 	}
-	from, err := in.start(caller.CompanyID, s.table.Clock()())
+	from, err := in.startPosition(caller.CompanyID, s.table.Clock()())
 	if err != nil {
 		return api.List[change.Change]{}, err
 	}
@@ -75,9 +75,9 @@ func (s service) listChanges(ctx context.Context, caller api.Caller, in listChan
 }
 
 // hideOtherKeys removes from changes the ids of all keys except the caller's own.
-func hideOtherKeys(changes []change.Change, own string) {
+func hideOtherKeys(changes []change.Change, ownKeyID string) {
 	for i, c := range changes {
-		if c.KeyID != nil && *c.KeyID != own {
+		if c.KeyID != nil && *c.KeyID != ownKeyID {
 			changes[i].KeyID = nil
 		}
 	}
@@ -99,8 +99,8 @@ func (in listChangesInput) types() []change.Type {
 // parameter.
 const defaultPeriod = 24 * time.Hour
 
-// start returns the position at which a list starts.
-func (in listChangesInput) start(companyID string, now time.Time) (change.Position, error) {
+// startPosition returns the position at which a list starts.
+func (in listChangesInput) startPosition(companyID string, now time.Time) (change.Position, error) {
 	if in.After != nil {
 		p, err := change.ParsePosition(companyID, *in.After, now)
 		switch {
@@ -123,7 +123,7 @@ func (in listChangesInput) start(companyID string, now time.Time) (change.Positi
 	if since.After(now) { // otherwise a client whose clock is ahead would miss changes
 		since = now
 	}
-	return change.PositionOf(since), nil
+	return change.PositionSince(since), nil
 }
 
 // parseSince parses a time or a day. A day means its first instant. The argument has already been

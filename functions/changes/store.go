@@ -42,8 +42,9 @@ type Page struct {
 }
 
 // Read returns at most limit changes after a position, in feed order. It leaves out changes for
-// which show returns false. It reads at most changesReadMax changes, and calls show only after its
-// first query. It returns change.ErrUnknownPosition if no reader can have received the position.
+// which show returns false. It reads at most changesReadMax changes. It calls show only after its
+// first query, because show may wait until the key is verified. It returns
+// change.ErrUnknownPosition if no reader can have received the position.
 func (s Store) Read(ctx context.Context, companyID string, from change.Position, limit int, show func(change.Change) bool) (Page, error) {
 	r := reader{page: Page{Changes: []change.Change{}, Next: from}, limit: limit, show: show, now: s.table.Clock()()}
 	query := s.query(companyID, from)
@@ -99,28 +100,30 @@ func (s Store) query(companyID string, from change.Position) *dynamodb.QueryInpu
 
 // reader collects the changes for a page.
 type reader struct {
-	page  Page
-	limit int
-	show  func(change.Change) bool
-	now   time.Time
-	read  int // how many changes were read, shown or not
+	page      Page
+	limit     int
+	show      func(change.Change) bool
+	now       time.Time
+	readCount int // how many changes were read, shown or not
 }
 
-func (r *reader) isFull() bool { return r.read == changesReadMax || len(r.page.Changes) == r.limit }
+func (r *reader) isFull() bool {
+	return r.readCount == changesReadMax || len(r.page.Changes) == r.limit
+}
 
 // add reads the changes of the next packet. It sets HasMore if the page must end before the packet
 // or within it.
 func (r *reader) add(p change.Packet) error {
-	at, skip := r.page.Next, 0
+	position, skip := r.page.Next, 0
 	switch {
-	case at.ChangeID != "":
-		skip = 1 + slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.ID == at.ChangeID })
-		if p.Position != at.Packet || skip == 0 {
+	case position.ChangeID != "":
+		skip = 1 + slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.ID == position.ChangeID })
+		if p.Position != position.Packet || skip == 0 {
 			return change.ErrUnknownPosition
 		}
-	case p.Before > at.Packet: // a packet before this one is not visible yet
+	case p.Previous > position.Packet: // a packet before this one is not visible yet
 		if p.Time().Before(r.now.Add(-missingPacketWait)) {
-			return fmt.Errorf("read the feed: the packet %d before %d is missing", p.Before, p.Position)
+			return fmt.Errorf("read the feed: the packet %d before %d is missing", p.Previous, p.Position)
 		}
 		r.page.HasMore = true
 		return nil
@@ -133,7 +136,7 @@ func (r *reader) add(p change.Packet) error {
 			r.page.HasMore = true
 			return nil
 		}
-		r.read++
+		r.readCount++
 		r.page.Next = change.PositionIn(p, n+1, r.now)
 		if c := p.Changes[n]; r.show(c) {
 			r.page.Changes, r.page.positions = append(r.page.Changes, c), append(r.page.positions, r.page.Next)

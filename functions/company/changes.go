@@ -15,7 +15,7 @@ func Changes() []change.Source {
 
 // recogniseProfile reports whether w changed a company's profile, and returns the event.
 func recogniseProfile(w change.Write) (e change.Event, ok bool, err error) {
-	if w.Area != profileArea || len(w.Narrower) > 0 || w.SK != profileSortKey {
+	if w.Area != profileArea || len(w.SubPartition) > 0 || w.SK != profileSortKey {
 		return e, false, nil
 	}
 	return change.Event{RecordID: w.CompanyID, Action: w.Action()}, true, nil

@@ -50,7 +50,7 @@ func changesReportedBy(t *testing.T, s *apitest.Service, do func()) (out []repor
 			continue
 		}
 		parts := strings.Split(table.KeyOf(item).PK, "#")
-		w := change.Write{CompanyID: parts[0], Area: parts[1], Narrower: parts[2:], SK: sk, Old: before[sk], New: item}
+		w := change.Write{CompanyID: parts[0], Area: parts[1], SubPartition: parts[2:], SK: sk, Old: before[sk], New: item}
 		for _, source := range company.Changes() {
 			event, ok, err := source.Recognise(w)
 			if err != nil {
@@ -87,7 +87,7 @@ func TestKeyChanges(t *testing.T) {
 	event := func(keyID string, action change.Action, status, writer string) reportedChange {
 		return reportedChange{change.Key, change.Event{RecordID: keyID, Action: action, Status: status}, writer}
 	}
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
 	var fresh issuedKey
 	check(func() []reportedChange {
@@ -115,20 +115,20 @@ func TestKeyChanges(t *testing.T) {
 		}
 		return nil
 	})
-	var operators keys.Key
+	var operatorKey keys.Key
 	check(func() (want []reportedChange) {
 		var err error
-		if operators, _, err = s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "key"}, rand.Reader); err != nil {
+		if operatorKey, _, err = s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "key"}, rand.Reader); err != nil {
 			t.Fatal(err)
 		}
-		return []reportedChange{event(operators.ID, change.Created, "", "")}
+		return []reportedChange{event(operatorKey.ID, change.Created, "", "")}
 	})
 	check(func() []reportedChange {
-		replacement, _, err := s.Keys.Rotate(t.Context(), s.CompanyID, operators.ID, time.Hour, rand.Reader)
+		replacement, _, err := s.Keys.Rotate(t.Context(), s.CompanyID, operatorKey.ID, time.Hour, rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []reportedChange{event(operators.ID, change.Updated, "", ""), event(replacement.ID, change.Created, "", "")}
+		return []reportedChange{event(operatorKey.ID, change.Updated, "", ""), event(replacement.ID, change.Created, "", "")}
 	})
 	check(func() []reportedChange {
 		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, fresh.ID); err != nil {
@@ -143,7 +143,7 @@ func TestKeyChanges(t *testing.T) {
 func TestProfileChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
 	got := changesReportedBy(t, s, func() {
 		if r := s.Send(t, admin, "PATCH", "/v1/companies/{companyId}", `{"summary":"Notes for teams."}`); r.Status != 200 {

@@ -53,7 +53,7 @@ func TestCompany(t *testing.T) {
 func TestUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.Clock.Advance(time.Hour)
 	for _, body := range []string{`{}`, `{"name":"Acme"}`} {
 		if r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}", body); r.Status != 200 || r.JSON(t)["updatedAt"] != "2026-01-02T03:04:05.000Z" {

@@ -118,8 +118,8 @@ func TestErase(t *testing.T) {
 }
 
 // Ensure the registry lists each company once, whether Create or Register added it. It must not
-// list an erased company. The ids must be sorted. GetMany must return the profiles in the order of
-// the given ids, and skip a company without a profile.
+// list an erased company. The ids must be sorted. GetMany must return the profiles sorted by id,
+// and skip a company without a profile.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, company.Operations)
@@ -169,18 +169,18 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// beforeRegistryTransport is a transport that calls act once, before the next request that accesses
-// the registry.
-type beforeRegistryTransport struct{ act func() }
+// beforeRegistryTransport is a transport that calls beforeAccess once, before the next request that
+// accesses the registry.
+type beforeRegistryTransport struct{ beforeAccess func() }
 
 func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	if act := b.act; act != nil && bytes.Contains(body, []byte("operator#companies#")) {
-		b.act = nil
-		act()
+	if beforeAccess := b.beforeAccess; beforeAccess != nil && bytes.Contains(body, []byte("operator#companies#")) {
+		b.beforeAccess = nil
+		beforeAccess()
 	}
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -193,7 +193,7 @@ func TestRegistryMigrationDuringErase(t *testing.T) {
 	t.Parallel()
 	for _, erased := range []bool{false, true} {
 		b := &beforeRegistryTransport{}
-		s := apitest.NewOver(t, company.Operations, b)
+		s := apitest.NewWithTransport(t, company.Operations, b)
 		store, id := company.NewStore(s.Table), s.Table.NewID("co")
 		if err := store.Create(t.Context(), company.Company{ID: id, Name: &id}); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestRegistryMigrationDuringErase(t *testing.T) {
 			t.Fatal(err)
 		}
 		if erased {
-			b.act = func() {
+			b.beforeAccess = func() {
 				if _, err := store.Erase(t.Context(), id, nil); err != nil {
 					t.Error(err)
 				}
@@ -212,7 +212,7 @@ func TestRegistryMigrationDuringErase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.act != nil {
+		if b.beforeAccess != nil {
 			t.Error("the migration did not write to the registry")
 		}
 		if got := isRegistered(t, s, id); got == erased {
@@ -240,24 +240,24 @@ func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	p := &failAfterTransport{}
-	s := apitest.NewOver(t, company.Operations, p)
+	s := apitest.NewWithTransport(t, company.Operations, p)
 	for after := int64(1); ; after++ {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
 		records := len(remainingPartitions(t, s.Table, id+"#"))
 		ctx, stop := context.WithCancel(t.Context())
 		p.callsBeforeFailure = p.calls.Load() + after
-		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
+		_, eraseErr := company.NewStore(s.Table).Erase(ctx, id, nil)
 		stop()
 		p.callsBeforeFailure = 0
 		rest := remainingPartitions(t, s.Table, id+"#")
-		if listed := isRegistered(t, s, id); listed != slices.Contains(rest, id+"#company") && died != nil {
+		if listed := isRegistered(t, s, id); listed != slices.Contains(rest, id+"#company") && eraseErr != nil {
 			t.Errorf("after %d calls the company is in the registry: %t, and has the partitions %v", after, listed, rest)
 		}
 		if left := remainingKeys(t, s.Table, id+"#"); len(rest) < records && slices.Contains(left, change.CounterKey(id)) {
 			t.Errorf("after %d calls the feed of changes has not ended, but only %d of %d records are left", after, len(rest), records)
 		}
-		if died == nil {
+		if eraseErr == nil {
 			if len(rest) > 0 || after < 5 || isRegistered(t, s, id) {
 				t.Errorf("after %d calls: %v", after, rest)
 			}
@@ -310,7 +310,7 @@ func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error)
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
 	p := &smallPagesTransport{}
-	s := apitest.NewOver(t, company.Operations, p)
+	s := apitest.NewWithTransport(t, company.Operations, p)
 	var companies []string
 	for range 4 {
 		id := s.Table.NewID("co")

@@ -72,7 +72,7 @@ func keysByID(t *testing.T, s *apitest.Service, key string) map[string]map[strin
 func TestCreateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	r := s.Send(t, admin, "POST", keysPath, `{"name":"ci","scopes":["plan:read","company:read","plan:read"],"expiresAt":"2026-08-12T11:30:00.5+02:00"}`)
 	key := issuedKeyOf(t, r)
 	record := map[string]any{
@@ -112,7 +112,7 @@ func TestCreateKey(t *testing.T) {
 func TestCreateKeyRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	scopes := strings.Join(auth.Scope("").Values(), ", ")
 	for body, want := range map[string][]string{
 		`{}`:                      {"body.name: is required", "body.scopes: is required"},
@@ -135,22 +135,22 @@ func TestCreateKeyRefuses(t *testing.T) {
 func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin, clerk := s.Key(t), s.Key(t, auth.KeysWrite, auth.PlanRead)
+	admin, limitedKey := s.IssueKey(t), s.IssueKey(t, auth.KeysWrite, auth.PlanRead)
 	strong := createKey(t, s, admin, `{"name":"strong","scopes":["plan:read","plan:publish","feedback:write"]}`)
-	weak := createKey(t, s, clerk, `{"name":"weak","scopes":["plan:read"]}`)
-	r := s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
+	weak := createKey(t, s, limitedKey, `{"name":"weak","scopes":["plan:read"]}`)
+	r := s.Send(t, limitedKey, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
 	requireError(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
 	if code, _ := r.Messages(t); code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Header.Get("RateLimit-Limit") != "120" {
 		t.Errorf("code %s, want unauthorised, with the challenge Bearer and the limit 120: %v", code, r.Header)
 	}
-	requireError(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
+	requireError(t, s.Send(t, limitedKey, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
 		"the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope feedback:write, so it cannot grant it")
-	checkKeyStatus(t, s, rotateKey(t, s, clerk, weak.ID, `{}`).Secret, 200)
+	checkKeyStatus(t, s, rotateKey(t, s, limitedKey, weak.ID, `{}`).Secret, 200)
 	all := keysByID(t, s, admin)
 	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
 		t.Errorf("%d keys, want 5; strong is %v, want it without replacedBy and expiresAt", len(all), all[strong.ID])
 	}
-	if r := s.Send(t, clerk, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // a key may revoke one with more scopes, because that grants nothing
+	if r := s.Send(t, limitedKey, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // a key may revoke one with more scopes, because that grants nothing
 		t.Errorf("revoke: status %d, want 200: %s", r.Status, r.Body)
 	}
 }
@@ -160,16 +160,16 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 func TestKeyGrantsContainedScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	for _, area := range []string{"feedback:", "broadcast:"} {
 		scopes := []string{area + "read", area + "draft", area + "write"} // from the narrowest to the widest
 		for n, own := range scopes {
-			clerk := s.Key(t, auth.KeysWrite, auth.Scope(own))
+			limitedKey := s.IssueKey(t, auth.KeysWrite, auth.Scope(own))
 			for m, granted := range scopes {
 				target := createKey(t, s, admin, `{"name":"x","scopes":["`+granted+`"]}`)
 				for _, r := range []apitest.Response{
-					s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["`+granted+`"]}`),
-					s.Send(t, clerk, "POST", keysPath+"/"+target.ID+"/rotate", `{}`),
+					s.Send(t, limitedKey, "POST", keysPath, `{"name":"x","scopes":["`+granted+`"]}`),
+					s.Send(t, limitedKey, "POST", keysPath+"/"+target.ID+"/rotate", `{}`),
 				} {
 					if m > n {
 						requireError(t, r, 401, "the key lacks the scope "+granted+", so it cannot grant it")
@@ -187,7 +187,7 @@ func TestKeyGrantsContainedScopes(t *testing.T) {
 func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	old := createKey(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
 	fresh := rotateKey(t, s, old.Secret, old.ID, `{}`)
 	all := keysByID(t, s, admin)
@@ -232,7 +232,7 @@ func overlapSecondsProblem(seconds string) string {
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
 	checkKeyStatus(t, s, key.Secret, 200)
 	r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "")
@@ -262,39 +262,39 @@ func TestRevokeKey(t *testing.T) {
 func TestRevokeKeyIfMatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	created := s.Send(t, admin, "POST", keysPath, `{"name":"x","scopes":["keys:read"]}`)
-	key, seen := issuedKeyOf(t, created), created.Header.Get("ETag")
+	key, etag := issuedKeyOf(t, created), created.Header.Get("ETag")
 	s.Clock.Advance(time.Minute)
 	used := s.Send(t, key.Secret, "GET", keysPath+"/current", "")
-	if used.Header.Get("ETag") != seen || used.JSON(t)["lastUsedAt"] == nil {
-		t.Errorf("the ETag is %s after a use of the key, %s before", used.Header.Get("ETag"), seen)
+	if used.Header.Get("ETag") != etag || used.JSON(t)["lastUsedAt"] == nil {
+		t.Errorf("the ETag is %s after a use of the key, %s before", used.Header.Get("ETag"), etag)
 	}
 	rotateKey(t, s, admin, key.ID, `{}`)
-	now := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
-	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
-	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", now); r.Status != 200 {
+	currentETag := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
+	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", etag), 412, "header.If-Match: the record has changed since; read it again")
+	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", currentETag); r.Status != 200 {
 		t.Errorf("revoke of the key as it is now: status %d, want 200: %s", r.Status, r.Body)
 	}
-	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
+	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", etag), 404, "no such record")
 }
 
 // Ensure requests for a different company's key return not_found.
 func TestKeysOfOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
-	admin, theirs := s.Key(t), createKey(t, other, other.Key(t), `{"name":"x","scopes":["keys:read"]}`)
+	admin, otherKey := s.IssueKey(t), createKey(t, other, other.IssueKey(t), `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][3]string{
-		{"DELETE", keysPath + "/" + theirs.ID, ""}, {"POST", keysPath + "/" + theirs.ID + "/rotate", "{}"},
-		{"DELETE", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/" + theirs.ID, ""},
+		{"DELETE", keysPath + "/" + otherKey.ID, ""}, {"POST", keysPath + "/" + otherKey.ID + "/rotate", "{}"},
+		{"DELETE", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/" + otherKey.ID, ""},
 		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID), ""},
 		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/current", ""},
 	} {
 		requireError(t, s.Send(t, admin, request[0], request[1], request[2]), 404, "no such record")
 	}
-	checkKeyStatus(t, other, theirs.Secret, 200)
-	if all := keysByID(t, s, admin); len(all) != 1 || all[theirs.ID] != nil {
-		t.Errorf("keys %v, want one, which is not %s", all, theirs.ID)
+	checkKeyStatus(t, other, otherKey.Secret, 200)
+	if all := keysByID(t, s, admin); len(all) != 1 || all[otherKey.ID] != nil {
+		t.Errorf("keys %v, want one, which is not %s", all, otherKey.ID)
 	}
 	if r := s.Send(t, admin, "DELETE", keysPath+"/current", ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("DELETE of current: status %d and Allow %q, want 405 and GET, HEAD", r.Status, r.Header.Get("Allow"))
@@ -305,7 +305,7 @@ func TestKeysOfOtherCompany(t *testing.T) {
 func TestListKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	var want []string
 	for n := range 7 {
 		s.Clock.Advance(time.Millisecond)
@@ -346,25 +346,25 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 // during the request. Otherwise a thief could keep a new key after the stolen one is revoked.
 func TestRevokedWhileGranting(t *testing.T) {
 	t.Parallel()
-	between := &beforeTransactionTransport{}
-	s := apitest.NewOver(t, company.Operations, between)
-	admin := s.Key(t)
+	transport := &beforeTransactionTransport{}
+	s := apitest.NewWithTransport(t, company.Operations, transport)
+	admin := s.IssueKey(t)
 	old := createKey(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][2]string{{keysPath, `{"name":"x","scopes":["keys:read"]}`}, {keysPath + "/" + old.ID + "/rotate", `{}`}} {
 		stolen := createKey(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
 		before := len(keysByID(t, s, admin))
-		between.beforeTransaction = func() {
+		transport.beforeTransaction = func() {
 			if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, stolen.ID); err != nil {
 				t.Error(err)
 			}
 		}
 		requireError(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
-		if all := keysByID(t, s, admin); between.beforeTransaction != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
-			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, between.beforeTransaction == nil, all)
+		if all := keysByID(t, s, admin); transport.beforeTransaction != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
+			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, transport.beforeTransaction == nil, all)
 		}
 	}
 	self := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
-	between.beforeTransaction = func() {
+	transport.beforeTransaction = func() {
 		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, self.ID); err != nil {
 			t.Error(err)
 		}
@@ -384,7 +384,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := start(t)
 	s.Handler = api.New(company.Operations(s.ServingTable), s.Config(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-	admin := s.Key(t)
+	admin := s.IssueKey(t)
 	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
 	fresh := rotateKey(t, s, key.Secret, key.ID, `{}`)
 	secrets := []string{admin, key.Secret, fresh.Secret}

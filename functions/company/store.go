@@ -123,8 +123,8 @@ func (s Store) erase(ctx context.Context, companyID string, progress func(delete
 }
 
 func sumCounts(deleted map[string]int) (n int) {
-	for _, of := range deleted {
-		n += of
+	for _, count := range deleted {
+		n += count
 	}
 	return n
 }
@@ -146,13 +146,13 @@ func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[s
 		ExpressionAttributeValues: table.Item{":company": table.String(table.Partition(companyID, ""))},
 		ConsistentRead:            aws.Bool(true),
 	}
-	keys := table.Partition(companyID, table.KeysArea)
+	keysPartition := table.Partition(companyID, table.KeysArea)
 	err = s.scan(ctx, in, func(page []table.Item) error {
 		var erased []table.Key
 		for _, item := range page {
 			switch k := table.KeyOf(item); {
 			case k == profileKey(companyID), k.PK == trail.Partition(companyID):
-			case k.PK == keys:
+			case k.PK == keysPartition:
 				kept = append(kept, k)
 			default:
 				erased = append(erased, k)
@@ -201,8 +201,8 @@ func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) 
 	return ids, true, err
 }
 
-// GetMany returns the companies with the given ids, in the same order. It leaves out companies that
-// do not exist.
+// GetMany returns the companies with the given ids, sorted by id. It leaves out companies that do
+// not exist.
 func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, error) {
 	keys := make([]table.Key, len(companyIDs))
 	for n, companyID := range companyIDs {

@@ -9,5 +9,5 @@ import (
 // company that it runs for. It ignores the id in the file.
 func Transfers(t *table.Client) []transfer.Type {
 	profile := transfer.DefineStored("company", "", transfer.CheckSize, t, keysOf, func(c *Company) *string { return &c.ID }, transfer.ExportOne(NewStore(t).Get))
-	return []transfer.Type{transfer.KeepRules[updateCompanyInput](profile)}
+	return []transfer.Type{transfer.WithRulesOf[updateCompanyInput](profile)}
 }

@@ -76,7 +76,7 @@ func TestBrandKitFields(t *testing.T) {
 	want := `{"id":"kit_1","companyId":"` + s.CompanyID + `","voiceTone":null,"voiceGuidelines":null,"voiceExamples":null,"avoidWords":null,` +
 		`"colors":{"b":1,"a":[12345678901234567890.12345678901234567890123,"<#>"]},"fonts":[],"artStyle":null,"artDirection":null,"imageryNotes":null,"context":null,` +
 		`"extractedFrom":"https://example.com","lastExtractedAt":"2026-01-01T00:00:00.000Z","createdAt":null,"updatedAt":null}`
-	if r := s.Send(t, s.Key(t), "GET", brandKitPath, ""); strings.TrimSpace(r.Body) != want {
+	if r := s.Send(t, s.IssueKey(t), "GET", brandKitPath, ""); strings.TrimSpace(r.Body) != want {
 		t.Errorf("got %s\nwant %s", r.Body, want)
 	}
 	s.Run(t, []apitest.Scenario{{
@@ -90,7 +90,7 @@ func TestBrandKitFields(t *testing.T) {
 func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	created := s.Send(t, key, "PATCH", brandKitPath, `{}`)
 	if created.Status != 200 || created.JSON(t)["voiceTone"] != nil {
 		t.Fatalf("the first update: status %d, want 200 without voiceTone: %s", created.Status, created.Body)
@@ -119,7 +119,7 @@ func TestBrandKitCreatedConcurrently(t *testing.T) {
 	s := start(t)
 	store := brand.NewStore(s.Table)
 	var first brand.BrandKit
-	overtaken, anything := false, func() error { return nil }
+	overtaken, allowCreate := false, func() error { return nil }
 	second, err := store.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 		if !overtaken {
 			overtaken = true
@@ -127,14 +127,14 @@ func TestBrandKitCreatedConcurrently(t *testing.T) {
 			first, err = store.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 				k.ArtStyle = new("flat")
 				return nil
-			}, anything)
+			}, allowCreate)
 			if err != nil {
 				return err
 			}
 		}
 		k.Context = new("a writer's")
 		return nil
-	}, anything)
+	}, allowCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestBrandKitRace(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		s := start(t)
-		key := s.Key(t)
+		key := s.IssueKey(t)
 		fields := []string{"artStyle", "artDirection", "imageryNotes", "context", "voiceGuidelines"}
 		ids := make([]any, len(fields))
 		var wait sync.WaitGroup

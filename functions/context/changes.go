@@ -15,7 +15,7 @@ func Changes() []change.Source {
 // recogniseBrandKit reports whether w changed a company's brand kit, and returns the event. It
 // takes the kit's id from the item, because the key does not contain it.
 func recogniseBrandKit(w change.Write) (e change.Event, ok bool, err error) {
-	if w.Area != area || len(w.Narrower) > 0 || w.SK != brandKitSortKey {
+	if w.Area != area || len(w.SubPartition) > 0 || w.SK != brandKitSortKey {
 		return e, false, nil
 	}
 	item := w.New

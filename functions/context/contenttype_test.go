@@ -13,7 +13,7 @@ import (
 func TestCreateContentType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	valid := func(name string, value any) map[string]any {
+	withField := func(name string, value any) map[string]any {
 		args := map[string]any{"name": "Tip", "active": true}
 		args[name] = value
 		return args
@@ -37,15 +37,15 @@ func TestCreateContentType(t *testing.T) {
 			}
 		}},
 		{Name: "name and active are required", Op: "create_context_content_type", Want: 400, WantCode: "bad_request", WantMessage: "body.name: is required\nbody.active: is required"},
-		{Name: "empty name", Op: "create_context_content_type", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "name too long", Op: "create_context_content_type", Args: valid("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
-		{Name: "description too long", Op: "create_context_content_type", Args: valid("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
-		{Name: "guidance too long", Op: "create_context_content_type", Args: valid("guidance", long+"x"), Want: 400, WantMessage: "body.guidance: must have at most 2000"},
-		{Name: "cadence too long", Op: "create_context_content_type", Args: valid("cadence", long[:402]), Want: 400, WantMessage: "body.cadence: must have at most 200"},
-		{Name: "too many platforms", Op: "create_context_content_type", Args: valid("defaultPlatforms", make([]string, 51)), Want: 400, WantMessage: "body.defaultPlatforms: must have at most 50"},
-		{Name: "active is no text", Op: "create_context_content_type", Args: valid("active", "true"), Want: 400, WantMessage: "body.active: must be a boolean"},
-		{Name: "null", Op: "create_context_content_type", Args: valid("active", nil), Want: 400, WantMessage: "body.active: must not be null"},
-		{Name: "unknown property", Op: "create_context_content_type", Args: valid("id", "cty_1"), Want: 400, WantMessage: "body.id: unknown property"},
+		{Name: "empty name", Op: "create_context_content_type", Args: withField("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
+		{Name: "name too long", Op: "create_context_content_type", Args: withField("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
+		{Name: "description too long", Op: "create_context_content_type", Args: withField("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
+		{Name: "guidance too long", Op: "create_context_content_type", Args: withField("guidance", long+"x"), Want: 400, WantMessage: "body.guidance: must have at most 2000"},
+		{Name: "cadence too long", Op: "create_context_content_type", Args: withField("cadence", long[:402]), Want: 400, WantMessage: "body.cadence: must have at most 200"},
+		{Name: "too many platforms", Op: "create_context_content_type", Args: withField("defaultPlatforms", make([]string, 51)), Want: 400, WantMessage: "body.defaultPlatforms: must have at most 50"},
+		{Name: "active is no text", Op: "create_context_content_type", Args: withField("active", "true"), Want: 400, WantMessage: "body.active: must be a boolean"},
+		{Name: "null", Op: "create_context_content_type", Args: withField("active", nil), Want: 400, WantMessage: "body.active: must not be null"},
+		{Name: "unknown property", Op: "create_context_content_type", Args: withField("id", "cty_1"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "nothing of these was stored", Op: "list_context_content_types", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 2 {
 				t.Errorf("%d content types, want 2", n)
@@ -79,7 +79,7 @@ func TestUpdateContentType(t *testing.T) {
 			WantFields: map[string]any{"name": "N", "description": "D", "guidance": "G", "defaultPlatforms": []string{}, "cadence": "", "active": true}},
 		{Name: "400 before 404", Op: "update_context_content_type", Args: map[string]any{"contentTypeId": "cty_none", "active": 1}, Want: 400},
 	})
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	bodies := map[string]bool{}
 	for _, id := range []string{"cty_none", "nonsense", "bgl_1", "cty_1%23"} {
 		r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}/context/content-types/"+id, `{"active":true}`)
@@ -98,7 +98,7 @@ func TestUpdateContentType(t *testing.T) {
 func TestListContentTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	if got := listAll(t, s, "list_context_content_types", 1); len(got) != 0 {
 		t.Errorf("content types %v, want none", got)
 	}
@@ -161,10 +161,10 @@ func TestListInput(t *testing.T) {
 	}
 	importLines(t, s, "content-type", s.CompanyID, types...)
 	importLines(t, s, "brand-goal", s.CompanyID, goals...)
-	key := s.Key(t)
-	_, ofTypes := listPage(t, s, key, "list_context_content_types", 1, "")
-	_, ofGoals := listPage(t, s, key, "list_context_goals", 1, "")
-	for operation, foreign := range map[string]string{"list_context_content_types": ofGoals, "list_context_goals": ofTypes} {
+	key := s.IssueKey(t)
+	_, typesCursor := listPage(t, s, key, "list_context_content_types", 1, "")
+	_, goalsCursor := listPage(t, s, key, "list_context_goals", 1, "")
+	for operation, foreign := range map[string]string{"list_context_content_types": goalsCursor, "list_context_goals": typesCursor} {
 		s.Run(t, []apitest.Scenario{
 			{Name: operation + " default limit", Op: operation, Check: func(t *testing.T, r apitest.Response) {
 				if n, more := len(r.Items(t)), r.Header.Get("Service-Has-More"); n != 50 || more != "true" {

@@ -37,8 +37,8 @@ func listPage(t *testing.T, s *apitest.Service, key, operation string, limit int
 		t.Fatal(err)
 	}
 	next = u.Query().Get("cursor")
-	if has := r.Header.Get("Service-Has-More"); (has == "true") != (next != "") {
-		t.Fatalf("Service-Has-More is %s but Link is %s", has, link)
+	if hasMore := r.Header.Get("Service-Has-More"); (hasMore == "true") != (next != "") {
+		t.Fatalf("Service-Has-More is %s but Link is %s", hasMore, link)
 	}
 	return ids, next
 }
@@ -46,7 +46,7 @@ func listPage(t *testing.T, s *apitest.Service, key, operation string, limit int
 // listAll reads a list to its end. Every page except the last must be full.
 func listAll(t *testing.T, s *apitest.Service, operation string, limit int) (ids []string) {
 	t.Helper()
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for cursor := ""; ; {
 		some, next := listPage(t, s, key, operation, limit, cursor)
 		ids = append(ids, some...)
@@ -64,24 +64,24 @@ func listAll(t *testing.T, s *apitest.Service, operation string, limit int) (ids
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	read, write := s.Key(t, auth.ContextRead), s.Key(t, auth.ContextWrite)
-	created := map[string]any{"name": "Tip", "active": true}
-	contentType := s.Call(t, write, "create_context_content_type", created).JSON(t)["id"]
+	readKey, writeKey := s.IssueKey(t, auth.ContextRead), s.IssueKey(t, auth.ContextWrite)
+	createArgs := map[string]any{"name": "Tip", "active": true}
+	contentType := s.Call(t, writeKey, "create_context_content_type", createArgs).JSON(t)["id"]
 	s.Run(t, []apitest.Scenario{
-		{Name: "write writes the kit", Op: "update_context_brand_kit", Key: write},
-		{Name: "write does not read the kit", Op: "get_context_brand_kit", Key: write, Want: 401, WantMessage: "context:read"},
-		{Name: "read reads the kit", Op: "get_context_brand_kit", Key: read},
-		{Name: "read does not write the kit", Op: "update_context_brand_kit", Key: read, Want: 401, WantMessage: "context:write"},
-		{Name: "read lists content types", Op: "list_context_content_types", Key: read},
-		{Name: "read does not create", Op: "create_context_content_type", Key: read, Args: created, Want: 401, WantMessage: "context:write"},
-		{Name: "read does not update", Op: "update_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
-		{Name: "write updates", Op: "update_context_content_type", Key: write, Args: map[string]any{"contentTypeId": contentType}},
-		{Name: "read reads a content type", Op: "get_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}},
-		{Name: "read does not delete it", Op: "delete_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
-		{Name: "read does not create a goal", Op: "create_context_goal", Key: read, Args: map[string]any{"name": "G"}, Want: 401, WantMessage: "context:write"},
-		{Name: "write creates a goal", Op: "create_context_goal", Key: write, Args: map[string]any{"name": "G"}},
-		{Name: "read lists goals", Op: "list_context_goals", Key: read},
-		{Name: "write does not list", Op: "list_context_goals", Key: write, Want: 401, WantMessage: "context:read"},
+		{Name: "write writes the kit", Op: "update_context_brand_kit", Key: writeKey},
+		{Name: "write does not read the kit", Op: "get_context_brand_kit", Key: writeKey, Want: 401, WantMessage: "context:read"},
+		{Name: "read reads the kit", Op: "get_context_brand_kit", Key: readKey},
+		{Name: "read does not write the kit", Op: "update_context_brand_kit", Key: readKey, Want: 401, WantMessage: "context:write"},
+		{Name: "read lists content types", Op: "list_context_content_types", Key: readKey},
+		{Name: "read does not create", Op: "create_context_content_type", Key: readKey, Args: createArgs, Want: 401, WantMessage: "context:write"},
+		{Name: "read does not update", Op: "update_context_content_type", Key: readKey, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
+		{Name: "write updates", Op: "update_context_content_type", Key: writeKey, Args: map[string]any{"contentTypeId": contentType}},
+		{Name: "read reads a content type", Op: "get_context_content_type", Key: readKey, Args: map[string]any{"contentTypeId": contentType}},
+		{Name: "read does not delete it", Op: "delete_context_content_type", Key: readKey, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
+		{Name: "read does not create a goal", Op: "create_context_goal", Key: readKey, Args: map[string]any{"name": "G"}, Want: 401, WantMessage: "context:write"},
+		{Name: "write creates a goal", Op: "create_context_goal", Key: writeKey, Args: map[string]any{"name": "G"}},
+		{Name: "read lists goals", Op: "list_context_goals", Key: readKey},
+		{Name: "write does not list", Op: "list_context_goals", Key: writeKey, Want: 401, WantMessage: "context:read"},
 	})
 }
 
@@ -90,7 +90,7 @@ func TestScopes(t *testing.T) {
 func TestKindsAndCompaniesAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
-	key, otherKey := s.Key(t), other.Key(t)
+	key, otherKey := s.IssueKey(t), other.IssueKey(t)
 	s.Send(t, key, "PATCH", brandKitPath, `{"context":"ours"}`)
 	contentType := s.Call(t, key, "create_context_content_type", map[string]any{"name": "Tip", "active": true}).JSON(t)["id"].(string)
 	importLines(t, s, "brand-goal", s.CompanyID, `{"id":"bgl_1"}`)
@@ -146,13 +146,13 @@ func TestReadUnits(t *testing.T) {
 			return err
 		}},
 	} {
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		if err := tt.read(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Units(); got.Calls != 1 || got.Read > tt.units {
+		if got := m.Usage(); got.Calls != 1 || got.Read > tt.units {
 			t.Errorf("%s: %+v, want 1 call and at most %v units", tt.name, got, tt.units)
 		}
-		t.Logf("%s: %+v", tt.name, m.Units())
+		t.Logf("%s: %+v", tt.name, m.Usage())
 	}
 }

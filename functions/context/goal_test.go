@@ -26,7 +26,7 @@ func TestListGoals(t *testing.T) {
 			t.Errorf("limit %d: %v, want %v", limit, got, want)
 		}
 	}
-	r := s.Call(t, s.Key(t), "list_context_goals", map[string]any{"limit": 1})
+	r := s.Call(t, s.IssueKey(t), "list_context_goals", map[string]any{"limit": 1})
 	wantBody := `{"items":[{"id":"bgl_z","companyId":"` + s.CompanyID + `","name":"Reach","description":"d","metricKey":"web.visits","baselineValue":1.5,"targetValue":-2,` +
 		`"dueAt":"2026-05-31T22:00:00.000Z","status":"active","priority":1,"createdAt":"2026-01-01T23:30:00.000Z","updatedAt":"2026-01-03T00:00:00.000Z"}]}`
 	if strings.TrimSpace(r.Body) != wantBody {
@@ -37,7 +37,7 @@ func TestListGoals(t *testing.T) {
 func TestCreateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	valid := func(name string, value any) map[string]any { return map[string]any{"name": "Reach", name: value} }
+	withField := func(name string, value any) map[string]any { return map[string]any{"name": "Reach", name: value} }
 	long := strings.Repeat("ü", 2000)
 	const wrongKey = "body.metricKey: must match ^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$"
 	s.Run(t, []apitest.Scenario{
@@ -57,20 +57,20 @@ func TestCreateGoal(t *testing.T) {
 		{Name: "null is left out", Op: "create_context_goal", Args: map[string]any{"name": "Null", "description": nil, "metricKey": nil, "dueAt": nil, "status": nil, "priority": nil},
 			WantFields: map[string]any{"description": nil, "metricKey": nil, "status": "active", "priority": nil}},
 		{Name: "no name", Op: "create_context_goal", Want: 400, WantMessage: "body.name: is required"},
-		{Name: "empty name", Op: "create_context_goal", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "null name", Op: "create_context_goal", Args: valid("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
-		{Name: "name too long", Op: "create_context_goal", Args: valid("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
-		{Name: "description too long", Op: "create_context_goal", Args: valid("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
-		{Name: "metricKey of another form", Op: "create_context_goal", Args: valid("metricKey", "Growth"), Want: 400, WantMessage: wrongKey},
-		{Name: "empty metricKey", Op: "create_context_goal", Args: valid("metricKey", ""), Want: 400, WantMessage: wrongKey},
-		{Name: "metricKey too long", Op: "create_context_goal", Args: valid("metricKey", strings.Repeat("a", 128)), Want: 400, WantMessage: "body.metricKey: must have at most 127"},
+		{Name: "empty name", Op: "create_context_goal", Args: withField("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
+		{Name: "null name", Op: "create_context_goal", Args: withField("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
+		{Name: "name too long", Op: "create_context_goal", Args: withField("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
+		{Name: "description too long", Op: "create_context_goal", Args: withField("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
+		{Name: "metricKey of another form", Op: "create_context_goal", Args: withField("metricKey", "Growth"), Want: 400, WantMessage: wrongKey},
+		{Name: "empty metricKey", Op: "create_context_goal", Args: withField("metricKey", ""), Want: 400, WantMessage: wrongKey},
+		{Name: "metricKey too long", Op: "create_context_goal", Args: withField("metricKey", strings.Repeat("a", 128)), Want: 400, WantMessage: "body.metricKey: must have at most 127"},
 		{Name: "values that are no numbers", Op: "create_context_goal", Args: map[string]any{"name": "Reach", "baselineValue": "1", "targetValue": true}, Want: 400,
 			WantMessage: "body.baselineValue: must be a number\nbody.targetValue: must be a number"},
 		{Name: "values that DynamoDB cannot store", Op: "create_context_goal", Args: map[string]any{"name": "Reach", "baselineValue": 1e200, "targetValue": 1e-200}, Want: 400, Check: checkMessageCount(2)},
-		{Name: "dueAt is a day", Op: "create_context_goal", Args: valid("dueAt", "2026-12-31"), Want: 400, WantMessage: "body.dueAt: must be an RFC 3339 time"},
-		{Name: "another status", Op: "create_context_goal", Args: valid("status", "done"), Want: 400, WantMessage: "body.status: must be one of active, achieved, missed, archived"},
-		{Name: "priority with a fraction", Op: "create_context_goal", Args: valid("priority", 1.5), Want: 400, WantMessage: "body.priority: must be a whole number"},
-		{Name: "unknown property", Op: "create_context_goal", Args: valid("id", "bgl_1"), Want: 400, WantMessage: "body.id: unknown property"},
+		{Name: "dueAt is a day", Op: "create_context_goal", Args: withField("dueAt", "2026-12-31"), Want: 400, WantMessage: "body.dueAt: must be an RFC 3339 time"},
+		{Name: "another status", Op: "create_context_goal", Args: withField("status", "done"), Want: 400, WantMessage: "body.status: must be one of active, achieved, missed, archived"},
+		{Name: "priority with a fraction", Op: "create_context_goal", Args: withField("priority", 1.5), Want: 400, WantMessage: "body.priority: must be a whole number"},
+		{Name: "unknown property", Op: "create_context_goal", Args: withField("id", "bgl_1"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "all problems at once", Op: "create_context_goal", Args: map[string]any{"name": "", "metricKey": "A", "dueAt": "x", "status": "x", "priority": "x", "x": 1}, Want: 400, Check: checkMessageCount(6)},
 		{Name: "nothing of these was stored", Op: "list_context_goals", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 3 {
@@ -122,7 +122,7 @@ func TestDelete(t *testing.T) {
 	s := start(t)
 	importLines(t, s, "brand-goal", s.CompanyID, `{"id":"bgl_1","name":"G"}`, `{"id":"bgl_2"}`)
 	importLines(t, s, "content-type", s.CompanyID, `{"id":"cty_1","name":"T"}`, `{"id":"cty_2"}`)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, tt := range []struct{ noun, list, argument, id, kept, foreign string }{
 		{"context_goal", "list_context_goals", "goalId", "bgl_1", "bgl_2", "cty_2"},
 		{"context_content_type", "list_context_content_types", "contentTypeId", "cty_1", "cty_2", "bgl_2"},
@@ -154,7 +154,7 @@ func TestDelete(t *testing.T) {
 func TestCollectionBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, tt := range []struct{ kind, prefix, noun, argument, what string }{
 		{"brand-goal", "bgl", "context_goal", "goalId", "brand goals"},
 		{"content-type", "cty", "context_content_type", "contentTypeId", "content types"},
@@ -164,8 +164,8 @@ func TestCollectionBounds(t *testing.T) {
 			lines = append(lines, fmt.Sprintf(`{"id":"%s_%d","description":%q}`, tt.prefix, n, strings.Repeat("x", 2000)))
 		}
 		importLines(t, s, tt.kind, s.CompanyID, lines...)
-		create := func(once string) apitest.Response {
-			args := map[string]any{"name": "N", "Idempotency-Key": once}
+		create := func(idempotencyKey string) apitest.Response {
+			args := map[string]any{"name": "N", "Idempotency-Key": idempotencyKey}
 			if tt.kind == "content-type" {
 				args["active"] = true
 			}

@@ -25,7 +25,7 @@ func TestDeleteRaces(t *testing.T) {
 			t.Parallel()
 			s := start(t)
 			for range rounds {
-				key := s.Key(t) // a new key for each round, because a key can write only 120 times a minute
+				key := s.IssueKey(t) // a new key for each round, because a key can write only 120 times a minute
 				importLines(t, s, tt.kind, s.CompanyID, `{"id":"`+tt.id+`","name":"old"}`)
 				var deleted atomic.Int64
 				var wait sync.WaitGroup

@@ -42,15 +42,15 @@ const brandKitAttemptsMax = 3
 
 // Modify changes the company's brand kit by compare-and-set, and creates it when there is none. If
 // two callers both find none, one creates the kit and the other then changes it, so both changes
-// are kept. Before Modify creates a kit, it calls absent. If absent returns an error, Modify
-// returns that error and creates nothing.
-func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
+// are kept. Before Modify creates a kit, it calls beforeCreate. If beforeCreate returns an error,
+// Modify returns that error and creates nothing.
+func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, beforeCreate func() error) (BrandKit, error) {
 	for range brandKitAttemptsMax {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), keysOfBrandKit, change)
 		if !errors.Is(err, fault.ErrNotFound) {
 			return kit, err
 		}
-		if err := absent(); err != nil {
+		if err := beforeCreate(); err != nil {
 			return BrandKit{}, err
 		}
 		now := s.table.Now()

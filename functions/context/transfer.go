@@ -13,7 +13,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	kit := transfer.DefineStored("brand-kit", brandKitIDPrefix, transfer.CheckSize, t, keysOfBrandKit, func(k *BrandKit) *string { return &k.CompanyID },
 		transfer.ExportOne(NewStore(t).Get))
 	return []transfer.Type{
-		transfer.KeepRules[updateBrandKitInput](kit),
+		transfer.WithRulesOf[updateBrandKitInput](kit),
 		ContentTypes.Store(t).Transfer(),
 		Goals.Store(t).Transfer(),
 	}

@@ -84,22 +84,22 @@ func TestClaimReplyAndEdit(t *testing.T) {
 		{`{"replyStatus":"skipped"}`, fault.Conflict, ""},
 		{`{"replyBody":"Reworded","replyStatus":"approved"}`, "", "Reworded"},
 	} {
-		between := &beforeUpdateTransport{}
-		s := apitest.NewOver(t, feedback.Operations, between)
-		key := s.Key(t)
+		transport := &beforeUpdateTransport{}
+		s := apitest.NewWithTransport(t, feedback.Operations, transport)
+		key := s.IssueKey(t)
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		edited := 0
-		between.beforeUpdate = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
+		transport.beforeUpdate = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
 		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)
 		if edited != http.StatusOK || codeOf(err) != tc.want || err == nil && *got.ReplyBody != tc.text {
 			t.Errorf("%s: edited %d, %v, %v", tc.edit, edited, err, got.ReplyBody)
 		}
 	}
-	between := &beforeUpdateTransport{}
-	s := apitest.NewOver(t, feedback.Operations, between)
-	key := s.Key(t)
+	transport := &beforeUpdateTransport{}
+	s := apitest.NewWithTransport(t, feedback.Operations, transport)
+	key := s.IssueKey(t)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	between.beforeUpdate = func() {
+	transport.beforeUpdate = func() {
 		mustTransition(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil))
 	}
 	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
@@ -112,24 +112,24 @@ func TestClaimReplyAndEdit(t *testing.T) {
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	losing := &beforeUpdateTransport{}
-	s := apitest.NewOver(t, feedback.Operations, losing)
+	transport := &beforeUpdateTransport{}
+	s := apitest.NewWithTransport(t, feedback.Operations, transport)
 	store := feedback.NewStore(s.Table)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	losing.responsesToLose = 1
+	transport.responsesToLose = 1
 	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)).ClaimID
-	losing.responsesToLose = 1
+	transport.responsesToLose = 1
 	mustTransition(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
-	if losing.responsesToLose != 0 {
+	if transport.responsesToLose != 0 {
 		t.Error("no response was lost")
 	}
 
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	losing.responsesToLose = 100
+	transport.responsesToLose = 100
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil); err == nil || codeOf(err) != "" {
 		t.Fatalf("a claim without a response: error %v, want one without a code", err)
 	}
-	losing.responsesToLose = 0
+	transport.responsesToLose = 0
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil); codeOf(err) != fault.Conflict {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}

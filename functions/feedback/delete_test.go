@@ -41,7 +41,7 @@ func deleteFeedback(t *testing.T, s *apitest.Service, key, feedbackID string) ap
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, status := range append(statusValues(), "") {
 		f := recordWithReply(status, "Thanks")
 		f.Source, f.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("neutral"))
@@ -80,7 +80,7 @@ func TestDelete(t *testing.T) {
 func TestRecreateAfterDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const sent = `{"source":"reddit","externalId":"A","title":"T"}`
 	derived := derivedID(t, s, key, "A")
 
@@ -91,8 +91,8 @@ func TestRecreateAfterDelete(t *testing.T) {
 	}
 	s.Clock.Advance(minute)
 	requireEqual(t, "pushed again", mustPush(t, s, key, sent), pushCounts{1, 1, 0})
-	if f := listRecords(t, s)[0]; f["createdAt"] != later || f["replyBody"] != nil || f["replyStatus"] != "none" {
-		t.Errorf("created at %v with the reply %v (%v); want %s without a reply (none)", f["createdAt"], f["replyBody"], f["replyStatus"], later)
+	if f := listRecords(t, s)[0]; f["createdAt"] != minuteLater || f["replyBody"] != nil || f["replyStatus"] != "none" {
+		t.Errorf("created at %v with the reply %v (%v); want %s without a reply (none)", f["createdAt"], f["replyBody"], f["replyStatus"], minuteLater)
 	}
 	deleteFeedback(t, s, key, derived)
 
@@ -139,8 +139,8 @@ func TestDeleteThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
-	s := apitest.NewOver(t, feedback.Operations, faults)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, feedback.Operations, faults)
+	key := s.IssueKey(t)
 	deaths := 0
 	for calls, died := 0, true; died; calls++ {
 		died = false
@@ -186,14 +186,14 @@ func TestDeleteRaces(t *testing.T) {
 	for range rounds {
 		importLines(t, s, s.CompanyID, line)
 		k := key()
-		var deleted, second, edited, pushing apitest.Response
-		var claimed error
+		var deleted, second, edited, pushResponse apitest.Response
+		var claimErr error
 		var wait sync.WaitGroup
 		wait.Go(func() { deleted = deleteFeedback(t, s, k, "fbk_0001") })
 		wait.Go(func() { second = deleteFeedback(t, s, k, "fbk_0001") })
 		wait.Go(func() { edited = s.Send(t, k, "PATCH", replyPath, `{"replyStatus":"needs_review"}`) })
-		wait.Go(func() { pushing = push(t, s, k, `{"source":"reddit","externalId":"A","title":"new"}`) })
-		wait.Go(func() { _, claimed = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil) })
+		wait.Go(func() { pushResponse = push(t, s, k, `{"source":"reddit","externalId":"A","title":"new"}`) })
+		wait.Go(func() { _, claimErr = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil) })
 		wait.Wait()
 		won := 0
 		for _, r := range []apitest.Response{deleted, second} {
@@ -206,24 +206,24 @@ func TestDeleteRaces(t *testing.T) {
 			}
 		}
 		var count pushCounts
-		pushing.Decode(t, &count)
+		pushResponse.Decode(t, &count)
 		left := listRecords(t, s)
-		outcome := fmt.Sprintf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushing.Status, pushing.Body, won, claimed, edited.Status, left)
+		outcome := fmt.Sprintf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushResponse.Status, pushResponse.Body, won, claimErr, edited.Status, left)
 		switch {
-		case pushing.Status != http.StatusOK:
+		case pushResponse.Status != http.StatusOK:
 			t.Fatalf("the push failed: %s", outcome)
 		case len(left) != 1 && (count.Created > 0 || won == 0):
 			t.Fatalf("%d records, want 1: %s", len(left), outcome)
 		case won > 1:
 			t.Fatalf("two deletions succeeded: %s", outcome)
-		case claimed == nil && won > 0:
+		case claimErr == nil && won > 0:
 			t.Fatalf("a claimed reply was deleted: %s", outcome)
 		}
-		if claimed != nil && codeOf(claimed) != fault.Conflict && codeOf(claimed) != fault.NotFound {
-			t.Errorf("claim: error %v, want none, a conflict or not found", claimed)
+		if claimErr != nil && codeOf(claimErr) != fault.Conflict && codeOf(claimErr) != fault.NotFound {
+			t.Errorf("claim: error %v, want none, a conflict or not found", claimErr)
 		}
 		if len(left) == 1 {
-			if own := left[0]["id"] == "fbk_0001"; own == (won > 0) || left[0]["title"] != "new" || own == (len(storedSortKeys(t, s, "ext#")) == 0) {
+			if sameID := left[0]["id"] == "fbk_0001"; sameID == (won > 0) || left[0]["title"] != "new" || sameID == (len(storedSortKeys(t, s, "ext#")) == 0) {
 				t.Fatalf("%d deletions left %v, references %v", won, left[0], storedSortKeys(t, s, "ext#"))
 			}
 			if left[0]["replyStatus"] == "posting" {

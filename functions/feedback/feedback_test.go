@@ -178,10 +178,10 @@ func listAll(t *testing.T, s *apitest.Service, key string, limit int, args map[s
 // more calls than a single key's rate limit allows.
 func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
-	used, key := 0, s.Key(t)
+	used, key := 0, s.IssueKey(t)
 	return func() string {
 		if used++; used%5 == 0 {
-			key = s.Key(t)
+			key = s.IssueKey(t)
 		}
 		return key
 	}
@@ -213,7 +213,7 @@ func TestListPagesOfOne(t *testing.T) {
 	records := mixedRecords()
 	s := start(t, records...)
 	for _, status := range []*feedback.ReplyStatus{nil, new(feedback.ReplyStatusNeedsReview)} {
-		if got, want := listAll(t, s, s.Key(t), 1, filterArguments(nil, nil, status)), expectedRecords(records, nil, nil, status); !slices.Equal(got, want) {
+		if got, want := listAll(t, s, s.IssueKey(t), 1, filterArguments(nil, nil, status)), expectedRecords(records, nil, nil, status); !slices.Equal(got, want) {
 			t.Errorf("got %v\nwant %v", got, want)
 		}
 	}
@@ -223,17 +223,17 @@ func TestListPagesOfOne(t *testing.T) {
 // list: each record that stays in place is returned exactly once.
 func TestRecordsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
-	ranked := func(n int) feedback.Feedback {
+	reviewWithPriority := func(n int) feedback.Feedback {
 		f := newReview(n)
 		f.Priority, f.Source = new(int64(n)), new(feedback.Source("reddit"))
 		return f
 	}
 	for _, args := range []map[string]any{{}, {"source": "reddit"}} {
-		s := start(t, ranked(10), ranked(20), ranked(30), ranked(40))
-		key := s.Key(t)
+		s := start(t, reviewWithPriority(10), reviewWithPriority(20), reviewWithPriority(30), reviewWithPriority(40))
+		key := s.IssueKey(t)
 		first, cursor := listPage(t, s, key, 2, args, "")
-		importRecords(t, s, ranked(5), ranked(35)) // one record before the cursor and one after it
-		moved := ranked(20)
+		importRecords(t, s, reviewWithPriority(5), reviewWithPriority(35)) // one record before the cursor and one after it
+		moved := reviewWithPriority(20)
 		moved.Priority = new(int64(1)) // moves the record at the cursor to the front of the list
 		importRecords(t, s, moved)
 		rest, _ := listPage(t, s, key, 10, args, cursor)
@@ -246,8 +246,8 @@ func TestRecordsChangeBetweenPages(t *testing.T) {
 func TestListInput(t *testing.T) {
 	t.Parallel()
 	s := start(t, mixedRecords()...)
-	_, all := listPage(t, s, s.Key(t), 1, map[string]any{}, "")
-	_, queue := listPage(t, s, s.Key(t), 1, map[string]any{"replyStatus": "needs_review"}, "")
+	_, listCursor := listPage(t, s, s.IssueKey(t), 1, map[string]any{}, "")
+	_, queueCursor := listPage(t, s, s.IssueKey(t), 1, map[string]any{"replyStatus": "needs_review"}, "")
 	s.Run(t, []apitest.Scenario{
 		{Name: "default limit", Op: "list_feedback", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 50 {
@@ -264,9 +264,9 @@ func TestListInput(t *testing.T) {
 		{Name: "source not in the list", Op: "list_feedback", Args: map[string]any{"source": "-"}, Want: 400, WantMessage: "query.source: must be one of app_store, google_play, reddit"},
 		{Name: "sentiment not in the list", Op: "list_feedback", Args: map[string]any{"sentiment": "Positive"}, Want: 400, WantMessage: "query.sentiment: must be one of"},
 		{Name: "status not in the list", Op: "list_feedback", Args: map[string]any{"replyStatus": "sent"}, Want: 400, WantMessage: "query.replyStatus: must be one of none, draft, needs_review, approved, posting, posted, failed, skipped"},
-		{Name: "cursor of other filters", Op: "list_feedback", Args: map[string]any{"cursor": queue}, Want: 400, WantMessage: "query.cursor: "},
-		{Name: "cursor without the filter", Op: "list_feedback", Args: map[string]any{"cursor": all, "source": "reddit"}, Want: 400, WantMessage: "query.cursor: "},
-		{Name: "cursor with another limit", Op: "list_feedback", Args: map[string]any{"cursor": all, "limit": 2}},
+		{Name: "cursor of other filters", Op: "list_feedback", Args: map[string]any{"cursor": queueCursor}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "cursor without the filter", Op: "list_feedback", Args: map[string]any{"cursor": listCursor, "source": "reddit"}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "cursor with another limit", Op: "list_feedback", Args: map[string]any{"cursor": listCursor, "limit": 2}},
 	})
 }
 
@@ -299,7 +299,7 @@ func TestNotFound(t *testing.T) {
 	t.Parallel()
 	s := start(t, newReview(1))
 	other := start(t, newReview(9))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	bodies := map[string]bool{}
 	for _, id := range []string{"fbk_0009", "fbk_none", "nonsense", "itm_0001", "fbk_0001%23", "FBK_0001"} {
 		for _, r := range []apitest.Response{
@@ -325,7 +325,7 @@ func TestNotFound(t *testing.T) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t, newReview(1))
-	read, draft, write := s.Key(t, auth.FeedbackRead), s.Key(t, auth.FeedbackDraft), s.Key(t, auth.FeedbackWrite)
+	read, draft, write := s.IssueKey(t, auth.FeedbackRead), s.IssueKey(t, auth.FeedbackDraft), s.IssueKey(t, auth.FeedbackWrite)
 	one := map[string]any{"feedbackId": "fbk_0001"}
 	s.Run(t, []apitest.Scenario{
 		{Name: "read lists", Op: "list_feedback", Key: read},

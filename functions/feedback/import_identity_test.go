@@ -17,7 +17,7 @@ import (
 func TestImportReplacesStoredReview(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"Pushed","body":"Text"}`)
 	derived := derivedID(t, s, key, "A")
 	ours := func(id, external string) string {
@@ -40,7 +40,8 @@ func TestImportReplacesStoredReview(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
+// beforeCallTransport is a transport that runs beforeCall just before it sends call number
+// callNumber.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()
@@ -62,56 +63,62 @@ func TestImportOfAReviewDuringWrites(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const sent = `{"source":"reddit","externalId":"A","title":"Pushed"}`
 	line := func(id string) string { return `{` + id + `"source":"reddit","externalId":"A","title":"Imported"}` }
-	own, theirs, none := line(`"id":"fbk_own",`), line(`"id":"fbk_theirs",`), line("")
-	imports := func(record string) func(s, over *apitest.Service, key string) {
-		return func(s, over *apitest.Service, _ string) {
-			checked, problems := transferType(over).Check(json.RawMessage(record))
+	own, theirs, recordWithoutID := line(`"id":"fbk_own",`), line(`"id":"fbk_theirs",`), line("")
+	importer := func(record string) func(s, hookedService *apitest.Service, key string) {
+		return func(s, hookedService *apitest.Service, _ string) {
+			checked, problems := transferType(hookedService).Check(json.RawMessage(record))
 			if len(problems) > 0 {
 				t.Fatalf("record %s: problems %q, want none", record, problems)
 			}
-			if err := transferType(over).Write(t.Context(), s.CompanyID, []any{checked}); err != nil {
+			if err := transferType(hookedService).Write(t.Context(), s.CompanyID, []any{checked}); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	pushes := func(s, over *apitest.Service, key string) {
-		if r := over.Send(t, key, "POST", pushPath, `{"records":[`+sent+`]}`); r.Status != http.StatusOK {
+	pushReview := func(s, hookedService *apitest.Service, key string) {
+		if r := hookedService.Send(t, key, "POST", pushPath, `{"records":[`+sent+`]}`); r.Status != http.StatusOK {
 			t.Errorf("push: status %d, want 200: %s", r.Status, r.Body)
 		}
 	}
-	deletes := func(s, _ *apitest.Service, key string) {
+	deleteAll := func(s, _ *apitest.Service, key string) {
 		for _, f := range listRecords(t, s) {
 			deleteFeedback(t, s, key, f["id"].(string))
 		}
 	}
 	for name, race := range map[string]struct {
 		before     []string
-		slow, fast func(s, over *apitest.Service, key string)
+		slow, fast func(s, hookedService *apitest.Service, key string)
 	}{
-		"an import, and a push":                      {nil, imports(own), pushes},
-		"an import without an id, and a push":        {nil, imports(none), pushes},
-		"a push, and an import":                      {nil, pushes, imports(own)},
-		"a push, and an import without an id":        {nil, pushes, imports(none)},
-		"two imports":                                {nil, imports(own), imports(theirs)},
-		"an import without an id, and an import":     {nil, imports(none), imports(own)},
-		"an import, and an import without an id":     {nil, imports(own), imports(none)},
-		"an import, and a delete of what was pushed": {[]string{none}, imports(own), deletes},
-		"an import, and a delete and a new import":   {[]string{theirs}, imports(own), func(s, over *apitest.Service, key string) { deletes(s, over, key); imports(none)(s, s, key) }},
-		"a push, and a delete and a new import":      {[]string{none}, pushes, func(s, over *apitest.Service, key string) { deletes(s, over, key); imports(own)(s, s, key) }},
+		"an import, and a push":                      {nil, importer(own), pushReview},
+		"an import without an id, and a push":        {nil, importer(recordWithoutID), pushReview},
+		"a push, and an import":                      {nil, pushReview, importer(own)},
+		"a push, and an import without an id":        {nil, pushReview, importer(recordWithoutID)},
+		"two imports":                                {nil, importer(own), importer(theirs)},
+		"an import without an id, and an import":     {nil, importer(recordWithoutID), importer(own)},
+		"an import, and an import without an id":     {nil, importer(own), importer(recordWithoutID)},
+		"an import, and a delete of what was pushed": {[]string{recordWithoutID}, importer(own), deleteAll},
+		"an import, and a delete and a new import": {[]string{theirs}, importer(own), func(s, hookedService *apitest.Service, key string) {
+			deleteAll(s, hookedService, key)
+			importer(recordWithoutID)(s, s, key)
+		}},
+		"a push, and a delete and a new import": {[]string{recordWithoutID}, pushReview, func(s, hookedService *apitest.Service, key string) {
+			deleteAll(s, hookedService, key)
+			importer(own)(s, s, key)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at, reached := int64(1), true; reached; at++ {
-				other := &beforeCallTransport{}
-				over := apitest.NewOver(t, feedback.Operations, other)
+				transport := &beforeCallTransport{}
+				hookedService := apitest.NewWithTransport(t, feedback.Operations, transport)
 				s := apitest.New(t, feedback.Operations)
-				s.CompanyID = over.CompanyID
-				key := s.Key(t)
+				s.CompanyID = hookedService.CompanyID
+				key := s.IssueKey(t)
 				importLines(t, s, s.CompanyID, race.before...)
-				other.beforeCall = func() { race.fast(s, s, key) }
-				other.callNumber.Store(at)
-				race.slow(s, over, key)
-				reached = other.calls.Load() >= at
+				transport.beforeCall = func() { race.fast(s, s, key) }
+				transport.callNumber.Store(at)
+				race.slow(s, hookedService, key)
+				reached = transport.calls.Load() >= at
 				if got := listRecords(t, s); len(got) != 1 {
 					t.Errorf("before call %d: %v", at, got)
 				}

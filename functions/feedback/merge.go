@@ -29,7 +29,7 @@ import (
 // merged.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
 	m := mergeState{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
-	left := transfer.LastIndexes(records, func(f Feedback) identity { who, _ := identityOfRecord(f); return who })
+	left := transfer.LastIndexes(records, func(f Feedback) identity { ident, _ := identityOfRecord(f); return ident })
 	for n, f := range records {
 		m.merged[n].Outcome = transfer.MergedUnchanged
 		if f.Source == nil {
@@ -61,7 +61,7 @@ type mergeState struct {
 	companyID string
 	records   []Feedback
 	merged    []transfer.Merged
-	problems  []string // one message per record; empty if the record was merged
+	problems  []string // one message per record; empty if the record was not refused
 }
 
 // attempt merges the records with the given indexes. It returns the indexes of those that must be
@@ -83,9 +83,9 @@ func (m *mergeState) attempt(ctx context.Context, indexes []int) (retry []int, e
 			others = append(others, i)
 			continue
 		}
-		m.merged[n] = m.records[n].createdByMerge(identities[i])
+		m.merged[n] = m.records[n].creationOutcome(identities[i])
 		f := m.newRecord(m.records[n], identities[i], now)
-		units = append(units, table.Unit{Writes: []table.Write{m.table.WriteCreate(keysOf(f), f), m.checkReference(m.companyID, identities[i], stored[i].danglingID)}})
+		units = append(units, table.Unit{Writes: []table.Write{m.table.WriteCreate(keysOf(f), f), m.writeReferenceCheck(m.companyID, identities[i], stored[i].danglingID)}})
 		created = append(created, i)
 	}
 	failures, err := m.table.StoreUnits(ctx, units)
@@ -104,16 +104,16 @@ func (m *mergeState) attempt(ctx context.Context, indexes []int) (retry []int, e
 		}
 		return err
 	})
-	for k, again := range overtaken {
-		if again {
+	for k, isOvertaken := range overtaken {
+		if isOvertaken {
 			retry = append(retry, indexes[others[k]])
 		}
 	}
 	return retry, err
 }
 
-func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
-	f.ID, f.CompanyID = who.feedbackID(), m.companyID
+func (m *mergeState) newRecord(f Feedback, ident identity, now string) Feedback {
+	f.ID, f.CompanyID = ident.feedbackID(), m.companyID
 	f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 	if f.Kind == nil {
 		f.Kind = new(KindReview)
@@ -124,8 +124,8 @@ func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 	return f
 }
 
-func (f Feedback) createdByMerge(who identity) transfer.Merged {
-	return transfer.Merged{Outcome: transfer.MergedCreated, NotMergedText: f.ignoredReplyProblem(who.feedbackID())}
+func (f Feedback) creationOutcome(ident identity) transfer.Merged {
+	return transfer.Merged{Outcome: transfer.MergedCreated, NotMergedText: f.ignoredReplyProblem(ident.feedbackID())}
 }
 
 // ignoredReplyProblem returns a message if the record has a reply that a merge ignores because it
@@ -140,10 +140,10 @@ func (f Feedback) ignoredReplyProblem(storedID string) string {
 // mergeOne merges record n into the stored record. If there is no stored record, it creates one
 // under a new id, because another record has the derived id. It returns table.ErrExists or
 // fault.ErrNotFound if another caller has created or deleted the record in the meantime.
-func (m *mergeState) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
+func (m *mergeState) mergeOne(ctx context.Context, n int, ident identity, stored storedMatch, now string) error {
 	if stored.item == nil {
-		m.merged[n] = m.records[n].createdByMerge(who)
-		return m.createWithReference(ctx, who, m.newRecord(m.records[n], who, now), stored.danglingID)
+		m.merged[n] = m.records[n].creationOutcome(ident)
+		return m.createWithReference(ctx, ident, m.newRecord(m.records[n], ident, now), stored.danglingID)
 	}
 	_, err := table.ModifyItem(ctx, m.table, feedbackKey(m.companyID, stored.feedbackID), stored.item, keysOfClaimed, func(p *ClaimedReply) error {
 		f, before := &p.Feedback, p.Feedback

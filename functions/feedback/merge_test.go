@@ -43,7 +43,7 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const first = `{"source":"google_play","externalId":"1","rating":2,"body":"Slow","authorName":"A","postedAt":"2026-08-02T10:00:00.5Z"}`
 	for _, step := range []struct{ record, want string }{
 		{first, "created"},
@@ -82,7 +82,7 @@ func TestMergeKeepsReplies(t *testing.T) {
 		if got, _ := merge(t, s, record); got[0] != c.want {
 			t.Errorf("%s: %s, want %s", c.status, got[0], c.want)
 		}
-		got := s.Send(t, s.Key(t), "GET", pushPath+"/"+id, "").JSON(t)
+		got := s.Send(t, s.IssueKey(t), "GET", pushPath+"/"+id, "").JSON(t)
 		status := c.status
 		if c.body == "Store" {
 			status = "posted"
@@ -122,7 +122,7 @@ func TestMergeRefuses(t *testing.T) {
 func TestMergeConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var records []string
 	for n := range 40 {
 		records = append(records, fmt.Sprintf(`{"source":"app_store","externalId":"%d","rating":%d}`, n, 1+n%5))

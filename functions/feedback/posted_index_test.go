@@ -126,8 +126,8 @@ func TestListPosted(t *testing.T) {
 	check := func(what string, filtersMax int) {
 		for _, days := range [][2]string{{"2026-03-01", "2026-03-01"}, {"2026-03-01", ""}, {"", "2026-03-01"}, {"2026-02-28", "2026-03-02"}, {"0001-01-01", "9999-12-31"}, {"2026-04-01", "2026-04-02"}} {
 			eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
-				args, few := filterArguments(source, sentiment, status), days[0] == "2026-03-01" && days[1] == days[0]
-				if len(args) > filtersMax || !few && len(args) > 0 {
+				args, isOneDay := filterArguments(source, sentiment, status), days[0] == "2026-03-01" && days[1] == days[0]
+				if len(args) > filtersMax || !isOneDay && len(args) > 0 {
 					return
 				}
 				if days[0] != "" {
@@ -137,7 +137,7 @@ func TestListPosted(t *testing.T) {
 					args["postedTo"] = days[1]
 				}
 				limit := 7
-				if few {
+				if isOneDay {
 					limit = 200
 				}
 				want := expectedNewestFirst(records, days[0], days[1], feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status})
@@ -167,7 +167,7 @@ func TestListPostedInput(t *testing.T) {
 	records := postedRecords()
 	s := start(t, records...)
 	completePostedIndex(t, s)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	first := s.Call(t, key, "list_feedback", map[string]any{"postedFrom": "2026-03-01", "limit": 2})
 	cursor, _ := first.NextCursor(t)
 	ids := func(r apitest.Response) (out []string) {
@@ -205,7 +205,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
-	s := apitest.NewOver(t, feedback.Operations, faults)
+	s := apitest.NewWithTransport(t, feedback.Operations, faults)
 	var records []feedback.Feedback
 	for n := range 310 {
 		f := recordWithReply("none", "")
@@ -225,7 +225,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	for _, line := range exportLines(t, s, s.CompanyID) {
 		before[line[:20]] = line
 	}
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	list := func(days string) []string {
 		return listAll(t, s, key, 200, map[string]any{"postedFrom": days[:10], "postedTo": days[11:]})
 	}
@@ -364,13 +364,13 @@ func TestBackfillPostedIndexRecheck(t *testing.T) {
 	if n, err := backfillPostedIndex(t.Context(), s, false, func(int64) { t.Error("a complete index was filled again") }); n != 0 || err != nil {
 		t.Errorf("%d records were filled, want none: %v", n, err)
 	}
-	during := false
+	wasIncomplete := false
 	filled, err := backfillPostedIndex(t.Context(), s, true, func(int64) {
 		got, err := table.GetItem(t.Context(), s.Table, mark)
-		during = err == nil && got["completeAt"] == nil
+		wasIncomplete = err == nil && got["completeAt"] == nil
 	})
-	if err != nil || filled != 1 || !during {
-		t.Errorf("%v, %d filled, the mark was removed: %v", err, filled, during)
+	if err != nil || filled != 1 || !wasIncomplete {
+		t.Errorf("%v, %d filled, the mark was removed: %v", err, filled, wasIncomplete)
 	}
 	got, err := table.GetItem(t.Context(), s.Table, key)
 	if err != nil {
@@ -390,7 +390,7 @@ func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const n, limit = 30, 2
-	company := func(outside int) *apitest.Service {
+	startCompany := func(outside int) *apitest.Service {
 		records := manyRecords(n)
 		for i := range records {
 			records[i].PostedAt = new("2026-03-01T00:00:00.000Z")
@@ -404,7 +404,7 @@ func TestListPostedUnits(t *testing.T) {
 		completePostedIndex(t, s)
 		return s
 	}
-	small, large := company(0), company(300)
+	small, large := startCompany(0), startCompany(300)
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
@@ -415,8 +415,9 @@ func TestListPostedUnits(t *testing.T) {
 	})
 }
 
-// refusingTransport is a transport that rejects the n-th write of a feedback record.
-type refusingTransport struct{ n atomic.Int64 }
+// refusingTransport is a transport that rejects one write of a feedback record: the one that counts
+// writesUntilRefusal down to 0.
+type refusingTransport struct{ writesUntilRefusal atomic.Int64 }
 
 func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
@@ -427,7 +428,7 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if !bytes.Contains(body, []byte("feedback#fbk_")) || f.n.Add(-1) != 0 {
+	if !bytes.Contains(body, []byte("feedback#fbk_")) || f.writesUntilRefusal.Add(-1) != 0 {
 		return apitest.Transport.RoundTrip(r)
 	}
 	return &http.Response{
@@ -441,7 +442,7 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}
-	s := apitest.NewOver(t, feedback.Operations, faults)
+	s := apitest.NewWithTransport(t, feedback.Operations, faults)
 	var records []feedback.Feedback
 	for n := range 4 {
 		f := recordWithReply("none", "")
@@ -450,7 +451,7 @@ func TestBackfillPostedIndexRefused(t *testing.T) {
 	}
 	importRecords(t, s, records...)
 	dropPostedIndex(t, s, records...)
-	faults.n.Store(2)
+	faults.writesUntilRefusal.Store(2)
 	if filled, err := backfillPostedIndex(t.Context(), s, false, func(int64) {}); err == nil || filled != 3 {
 		t.Errorf("%d filled, %v", filled, err)
 	}

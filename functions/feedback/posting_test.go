@@ -49,25 +49,25 @@ func TestPostingTransitions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := feedback.NewStore(s.Table)
-	const id, no = "fbk_0001", feedback.ReplyStatus("refused")
-	is := func(status feedback.ReplyStatus, text string, claimID string) func() string {
+	const id, refusedStatus = "fbk_0001", feedback.ReplyStatus("refused")
+	setUpImported := func(status feedback.ReplyStatus, text string, claimID string) func() string {
 		return func() string { importRecords(t, s, recordWithReply(status, text)); return claimID }
 	}
-	claimed := func() string {
+	setUpClaimed := func() string {
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		return *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id, nil)).ClaimID
 	}
-	posted := func() string {
-		claimID := claimed()
+	setUpPosted := func() string {
+		claimID := setUpClaimed()
 		mustTransition(t)(store.ReportPosted(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
-	failed := func() string {
-		claimID := claimed()
+	setUpFailed := func() string {
+		claimID := setUpClaimed()
 		mustTransition(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
-	as := func(claimID string, setUp func() string) func() string {
+	withClaimID := func(claimID string, setUp func() string) func() string {
 		return func() string { setUp(); return claimID }
 	}
 	for _, tc := range []struct {
@@ -75,24 +75,24 @@ func TestPostingTransitions(t *testing.T) {
 		setUp                 func() (claimID string) // creates the state and returns the claim id to use for the transitions
 		claim, posted, failed feedback.ReplyStatus    // the state after each transition
 	}{
-		{"null", is("", "Thanks", ""), no, no, no},
-		{"none", is("none", "Thanks", ""), no, no, no},
-		{"draft", is("draft", "Thanks", ""), no, no, no},
-		{"needs_review", is("needs_review", "Thanks", ""), no, no, no},
-		{"skipped", is("skipped", "Thanks", ""), no, no, no},
-		{"approved", is("approved", "Thanks", unknownClaimID), "posting", no, no},
-		{"approved, no text", is("approved", "", ""), no, no, no},
-		{"posting", claimed, no, "posted", "failed"},
-		{"posting, another's", as(unknownClaimID, claimed), no, no, no},
-		{"posting, no claim named", as("", claimed), no, no, no},
-		{"posting, imported", is("posting", "Thanks", ""), no, "posted", "failed"},
-		{"posting, imported, claim named", is("posting", "Thanks", unknownClaimID), no, no, no},
-		{"posted", posted, no, "posted", no},
-		{"posted, another's", as(unknownClaimID, posted), no, no, no},
-		{"posted, imported", is("posted", "Thanks", ""), no, no, no},
-		{"failed", failed, no, no, "failed"},
-		{"failed, another's", as(unknownClaimID, failed), no, no, no},
-		{"failed, imported", is("failed", "Thanks", ""), no, no, no},
+		{"null", setUpImported("", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"none", setUpImported("none", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"draft", setUpImported("draft", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"needs_review", setUpImported("needs_review", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"skipped", setUpImported("skipped", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"approved", setUpImported("approved", "Thanks", unknownClaimID), "posting", refusedStatus, refusedStatus},
+		{"approved, no text", setUpImported("approved", "", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"posting", setUpClaimed, refusedStatus, "posted", "failed"},
+		{"posting, another's", withClaimID(unknownClaimID, setUpClaimed), refusedStatus, refusedStatus, refusedStatus},
+		{"posting, no claim named", withClaimID("", setUpClaimed), refusedStatus, refusedStatus, refusedStatus},
+		{"posting, imported", setUpImported("posting", "Thanks", ""), refusedStatus, "posted", "failed"},
+		{"posting, imported, claim named", setUpImported("posting", "Thanks", unknownClaimID), refusedStatus, refusedStatus, refusedStatus},
+		{"posted", setUpPosted, refusedStatus, "posted", refusedStatus},
+		{"posted, another's", withClaimID(unknownClaimID, setUpPosted), refusedStatus, refusedStatus, refusedStatus},
+		{"posted, imported", setUpImported("posted", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
+		{"failed", setUpFailed, refusedStatus, refusedStatus, "failed"},
+		{"failed, another's", withClaimID(unknownClaimID, setUpFailed), refusedStatus, refusedStatus, refusedStatus},
+		{"failed, imported", setUpImported("failed", "Thanks", ""), refusedStatus, refusedStatus, refusedStatus},
 	} {
 		for move, want := range map[string]feedback.ReplyStatus{"claim": tc.claim, "posted": tc.posted, "failed": tc.failed} {
 			t.Run(tc.name+" "+move, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestPostingTransitions(t *testing.T) {
 					t.Fatal(readErr)
 				}
 				untouched := *before.UpdatedAt == *after.UpdatedAt && statusOf(before) == statusOf(after)
-				if want == no {
+				if want == refusedStatus {
 					if codeOf(err) != fault.Conflict || !untouched {
 						t.Errorf("error %v, want a conflict; %q became %q, unchanged: %t", err, statusOf(before), statusOf(after), untouched)
 					}
@@ -217,10 +217,10 @@ func TestPostingNoSuchReply(t *testing.T) {
 	s, other := start(t), start(t, recordWithReply("approved", "Thanks"))
 	store := feedback.NewStore(s.Table)
 	for _, id := range []string{"fbk_0001", "", "pst_1", "fbk_1#x"} {
-		_, claimed := store.ClaimReply(t.Context(), s.CompanyID, id, nil)
-		_, posted := store.ReportPosted(t.Context(), s.CompanyID, id, "")
-		_, failed := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
-		for _, err := range []error{claimed, posted, failed} {
+		_, claimErr := store.ClaimReply(t.Context(), s.CompanyID, id, nil)
+		_, postedErr := store.ReportPosted(t.Context(), s.CompanyID, id, "")
+		_, failedErr := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimErr, postedErr, failedErr} {
 			if !errors.Is(err, fault.ErrNotFound) {
 				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
 			}

@@ -86,13 +86,13 @@ type recordChange struct {
 // changesByIdentity groups the entries of a push by record. The records are in the order in which
 // they first occur.
 func (in pushFeedbackInput) changesByIdentity() (changes []recordChange) {
-	at := map[identity]int{}
+	indexOf := map[identity]int{}
 	for i, sent := range in.Records {
-		who := identity{sent.Source, sent.ExternalID}
-		n, known := at[who]
+		ident := identity{sent.Source, sent.ExternalID}
+		n, known := indexOf[ident]
 		if !known {
-			n, at[who] = len(changes), len(changes)
-			changes = append(changes, recordChange{identity: who})
+			n, indexOf[ident] = len(changes), len(changes)
+			changes = append(changes, recordChange{identity: ident})
 		}
 		changes[n].pushed, changes[n].indexes = append(changes[n].pushed, sent), append(changes[n].indexes, i)
 	}

@@ -43,7 +43,7 @@ func mustPush(t *testing.T, s *apitest.Service, key string, records ...string) (
 
 func listRecords(t *testing.T, s *apitest.Service) []map[string]any {
 	t.Helper()
-	return s.Send(t, s.Key(t), "GET", pushPath+"?limit=200", "").Items(t)
+	return s.Send(t, s.IssueKey(t), "GET", pushPath+"?limit=200", "").Items(t)
 }
 
 func requireEqual(t *testing.T, what string, got, want any) {
@@ -54,9 +54,9 @@ func requireEqual(t *testing.T, what string, got, want any) {
 }
 
 const (
-	createdAt = "2026-08-11T09:30:00.000Z"
-	minute    = time.Minute
-	later     = "2026-08-11T09:31:00.000Z"
+	createdAt   = "2026-08-11T09:30:00.000Z"
+	minute      = time.Minute
+	minuteLater = "2026-08-11T09:31:00.000Z"
 )
 
 // Ensure a push creates a record with the defaults and a derived id. A later push must change only
@@ -65,7 +65,7 @@ const (
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t, auth.FeedbackWrite, auth.FeedbackRead)
+	key := s.IssueKey(t, auth.FeedbackWrite, auth.FeedbackRead)
 	const whole = `{"source":"app_store","externalId":"1","externalUrl":"https://example.com/1","authorName":"a","title":"t","body":"b","rating":4,` +
 		`"appVersion":"1.2","territory":"de","locale":"de-DE","postedAt":"2026-08-10T12:00:00+02:00","flags":["money"],"priority":3,"sentiment":"negative"}`
 	requireEqual(t, "the first push", mustPush(t, s, key, whole, `{"source":"reddit","externalId":"1"}`), pushCounts{2, 2, 0})
@@ -92,7 +92,7 @@ func TestPush(t *testing.T) {
 
 	requireEqual(t, "a change", mustPush(t, s, key, `{"source":"app_store","externalId":"1","title":null,"flags":[],"rating":5,"priority":null,"sentiment":"positive"}`), pushCounts{1, 0, 1})
 	want["title"], want["flags"], want["rating"], want["priority"], want["sentiment"] = nil, []any{}, 5.0, nil, "positive"
-	want["updatedAt"], want["fetchedAt"] = later, later
+	want["updatedAt"], want["fetchedAt"] = minuteLater, minuteLater
 	changed := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t)
 	requireEqual(t, "the record after a change", changed, want)
 	if items := s.Send(t, key, "GET", pushPath+"?source=app_store&sentiment=positive", "").Items(t); len(items) != 1 {
@@ -108,10 +108,10 @@ func TestPush(t *testing.T) {
 			t.Errorf("the parts were not applied in order: %v", r)
 		}
 	}
-	if got := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t); got["updatedAt"] != later {
+	if got := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t); got["updatedAt"] != minuteLater {
 		t.Errorf("a change that was taken back moved updatedAt to %v", got["updatedAt"])
 	}
-	if r := push(t, s, s.Key(t, auth.FeedbackRead), whole); r.Status != http.StatusUnauthorized || !strings.Contains(r.Body, "feedback:write") {
+	if r := push(t, s, s.IssueKey(t, auth.FeedbackRead), whole); r.Status != http.StatusUnauthorized || !strings.Contains(r.Body, "feedback:write") {
 		t.Errorf("with feedback:read alone: %d %s", r.Status, r.Body)
 	}
 	if limit := push(t, s, key, whole).Header.Get("RateLimit-Policy"); limit != `"push";q=60;w=60` {
@@ -123,7 +123,7 @@ func TestPush(t *testing.T) {
 func TestPushKeepsTheReply(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, status := range feedback.ReplyStatus("").Values() {
 		record := newReview(1)
 		record.ID, record.ExternalID = "fbk_"+strings.ReplaceAll(status, "_", ""), status
@@ -141,7 +141,7 @@ func TestPushKeepsTheReply(t *testing.T) {
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	mustPush(t, s, key, `{"source":"reddit","externalId":"m","kind":"mention"}`, `{"source":"reddit","externalId":"r"}`)
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"unkind","rating":4}`)
 	before := listRecords(t, s)
@@ -205,7 +205,7 @@ func TestPushRejectsAll(t *testing.T) {
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	titles := func() map[string]string { // keyed by id and externalId
 		out := map[string]string{}
 		for _, r := range listRecords(t, s) {
@@ -250,7 +250,7 @@ func TestPushFindsImportedRecords(t *testing.T) {
 func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string {
 	t.Helper()
 	other := apitest.New(t, feedback.Operations)
-	mustPush(t, other, other.Key(t), fmt.Sprintf(`{"source":"reddit","externalId":%q}`, externalID))
+	mustPush(t, other, other.IssueKey(t), fmt.Sprintf(`{"source":"reddit","externalId":%q}`, externalID))
 	return listRecords(t, other)[0]["id"].(string)
 }
 
@@ -260,7 +260,7 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_known","source":"reddit","externalId":"known"}`)
 	fields := []string{`"title":"t"`, `"body":"b"`, `"rating":4`, `"locale":"de"`, `"territory":"de"`, `"appVersion":"1"`, `"authorName":"a"`, `"sentiment":"neutral"`}
 	got := make([]pushCounts, len(fields))
@@ -297,9 +297,9 @@ func TestPushThroughCrashes(t *testing.T) {
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
-	s := apitest.NewOver(t, feedback.Operations, faults)
-	key := s.Key(t)
-	once := func(name string, records ...string) apitest.Response {
+	s := apitest.NewWithTransport(t, feedback.Operations, faults)
+	key := s.IssueKey(t)
+	pushWithKey := func(name string, records ...string) apitest.Response {
 		return s.Send(t, key, "POST", pushPath, `{"records":[`+strings.Join(records, ",")+`]}`, "Idempotency-Key", name)
 	}
 	importLines(t, s, s.CompanyID, `{"id":"fbk_known","source":"reddit","externalId":"known"}`)
@@ -314,14 +314,14 @@ func TestPushThroughCrashes(t *testing.T) {
 			}
 			body = append(body, fmt.Sprintf(`{"source":"reddit","externalId":"known","title":%q}`, name))
 			faults.CrashAfter(calls, during)
-			first := once(name, body...)
+			first := pushWithKey(name, body...)
 			died = died || faults.Crashed()
 			if first.Status == http.StatusOK && faults.Crashed() {
 				t.Errorf("%s: 200 from a process that died", name)
 			}
 			faults.StopCrashing()
 			before := len(listRecords(t, s))
-			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
+			other := pushWithKey(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
 			if other.Status == http.StatusOK { // the first push crashed before it claimed the key
 				if total++; before != total-1 {
 					t.Errorf("%s: another push was accepted beside %d new records", name, before-total+1)
@@ -332,7 +332,7 @@ func TestPushThroughCrashes(t *testing.T) {
 				t.Errorf("%s: another push: %d %s", name, other.Status, other.Body)
 			}
 			s.Clock.Advance(15 * time.Second)
-			retry, again := once(name, body...), once(name, body...)
+			retry, again := pushWithKey(name, body...), pushWithKey(name, body...)
 			if retry.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("%s: the retry: %d %s\nand again: %d %s", name, retry.Status, retry.Body, again.Status, again.Body)
 			}
@@ -349,7 +349,7 @@ func TestPushThroughCrashes(t *testing.T) {
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const pushes = 12
 	var responses [pushes]apitest.Response
 	var wait sync.WaitGroup
@@ -381,8 +381,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
 	faults := &beforeTransactionTransport{}
-	s := apitest.NewOver(t, feedback.Operations, faults)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, feedback.Operations, faults)
+	key := s.IssueKey(t)
 	other := apitest.New(t, feedback.Operations)
 	other.CompanyID = s.CompanyID
 	faults.before = func() { mustPush(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }

@@ -26,8 +26,8 @@ const (
 	ReplyStatusSkipped     ReplyStatus = "skipped"
 )
 
-// Accepts implements schema.RequestEnum.
-func (ReplyStatus) Accepts() schema.Enum { return SettableReplyStatus("") }
+// RequestType implements schema.RequestEnum.
+func (ReplyStatus) RequestType() schema.Enum { return SettableReplyStatus("") }
 
 // Values implements schema.Enum.
 func (ReplyStatus) Values() []string {
@@ -94,7 +94,7 @@ func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) er
 			return err
 		}
 	}
-	f.Drafted = api.Drafted(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
+	f.Drafted = api.DraftedProperties(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
 	text := in.Record.ReplyBody
 	// The approval was for the old body. If there was no old body, the new one has never been
 	// approved.

@@ -97,16 +97,16 @@ func TestApprovedWithoutText(t *testing.T) {
 		f := newReview(1)
 		f.ReplyStatus, f.ReplyBody = nil, nil
 		s := start(t, f)
-		key, store := s.Key(t), feedback.NewStore(s.Table)
-		send := func(body, wantStatus string, queued int) {
+		key, store := s.IssueKey(t), feedback.NewStore(s.Table)
+		send := func(body, wantStatus string, wantQueued int) {
 			t.Helper()
 			r := s.Send(t, key, "PATCH", replyPath, body)
 			if r.Status != 200 || r.JSON(t)["replyStatus"] != wantStatus {
 				t.Errorf("update with %s: status %d, want 200 with %s: %s", body, r.Status, wantStatus, r.Body)
 			}
 			approved, err := store.ApprovedReplies(t.Context(), s.CompanyID, nil, "", 10)
-			if err != nil || len(approved.Records) != queued {
-				t.Errorf("after %s: %d replies are in the queue, want %d, %v", body, len(approved.Records), queued, err)
+			if err != nil || len(approved.Records) != wantQueued {
+				t.Errorf("after %s: %d replies are in the queue, want %d, %v", body, len(approved.Records), wantQueued, err)
 			}
 		}
 		send(`{"replyStatus":"approved"}`, "approved", 0)
@@ -154,7 +154,7 @@ func TestReplyInput(t *testing.T) {
 func TestReplyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	s := start(t, recordWithReply("approved", "old"))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.Clock.Advance(time.Hour)
 	before := s.Send(t, key, "GET", strings.TrimSuffix(replyPath, "/reply"), "").Body
 	for _, body := range []string{`{}`, `{"replyBody":"old"}`, `{"replyStatus":"approved"}`, `{"replyBody":"old","replyStatus":"approved"}`} {
@@ -174,7 +174,7 @@ func TestReplyUpdatedAt(t *testing.T) {
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, recordWithReply("", ""))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, status := range []string{"needs_review", "approved", "none"} {
 		s.Send(t, key, "PATCH", replyPath, `{"replyStatus":"`+status+`"}`)
 		for _, listed := range statusValues() {

@@ -97,7 +97,7 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 	}
 	out := make([]storedMatch, len(identities))
 	var referencedKeys []table.Key
-	referred := map[int]string{}
+	referencedIDs := map[int]string{}
 	for n, i := range identities {
 		if out[n], err = matchIdentity(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 			if err := table.Decode(item, &reference); err != nil {
 				return nil, err
 			}
-			referred[n] = reference.FeedbackID
+			referencedIDs[n] = reference.FeedbackID
 			if at := feedbackKey(companyID, reference.FeedbackID); !slices.Contains(referencedKeys, at) { // at most 100 keys, so a linear search is fast enough
 				referencedKeys = append(referencedKeys, at)
 			}
@@ -119,7 +119,7 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 	if items, err = s.itemsByKey(ctx, referencedKeys); err != nil {
 		return nil, err
 	}
-	for n, feedbackID := range referred {
+	for n, feedbackID := range referencedIDs {
 		other, err := matchIdentity(items[feedbackKey(companyID, feedbackID)], identities[n])
 		if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func matchIdentity(item table.Item, i identity) (storedMatch, error) {
 	if err := table.Decode(item, &f); err != nil {
 		return storedMatch{}, err
 	}
-	if who, ok := identityOfRecord(f); !ok || who != i {
+	if ident, ok := identityOfRecord(f); !ok || ident != i {
 		return storedMatch{idConflict: f.ID == i.feedbackID()}, nil
 	}
 	return storedMatch{feedbackID: f.ID, item: item}, nil
@@ -208,11 +208,11 @@ func (s Store) pushOne(ctx context.Context, companyID string, c recordChange, st
 		if !errors.Is(err, table.ErrExists) && !errors.Is(err, fault.ErrNotFound) {
 			return out, err
 		}
-		again, err := s.FindByIdentities(ctx, companyID, []identity{c.identity})
+		matches, err := s.FindByIdentities(ctx, companyID, []identity{c.identity})
 		if err != nil {
 			return outcomeUnchanged, err
 		}
-		stored = again[0]
+		stored = matches[0]
 	}
 	return outcomeUnchanged, table.ErrTooMuchContention
 }
@@ -251,7 +251,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 // create creates a record under the derived id. Returns table.ErrExists if a record with that id
 // already exists, or if the identity has been imported under a different id since the lookup.
 func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID string) error {
-	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.checkReference(f.CompanyID, i, danglingID))
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, i, danglingID))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -265,10 +265,10 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID st
 func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, danglingID string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
-	to := identityReference{SK: keys.SK, FeedbackID: f.ID}
-	write := s.table.WriteCreate(keys, to)
+	reference := identityReference{SK: keys.SK, FeedbackID: f.ID}
+	write := s.table.WriteCreate(keys, reference)
 	if danglingID != "" {
-		write = s.table.WritePutIfEqual(keys, to, "feedbackId", table.String(danglingID))
+		write = s.table.WritePutIfEqual(keys, reference, "feedbackId", table.String(danglingID))
 	}
 	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), write)
 	var canceled *table.CanceledError
@@ -286,16 +286,16 @@ func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check f
 		if err := check(f); err != nil {
 			return nil, err
 		}
-		who, ok := identityOfRecord(f)
-		if !ok || f.ID == who.feedbackID() {
+		ident, ok := identityOfRecord(f)
+		if !ok || f.ID == ident.feedbackID() {
 			return nil, nil
 		}
-		key := referenceKey(companyID, who)
-		to, err := table.Get[identityReference](ctx, s.table, key)
-		if errors.Is(err, fault.ErrNotFound) || err == nil && to.FeedbackID != f.ID {
+		key := referenceKey(companyID, ident)
+		reference, err := table.Get[identityReference](ctx, s.table, key)
+		if errors.Is(err, fault.ErrNotFound) || err == nil && reference.FeedbackID != f.ID {
 			return nil, nil
 		}
-		leadsHere := s.table.WriteDelete(key, "#to = :id", map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID)})
-		return []table.Write{leadsHere}, err
+		deleteReference := s.table.WriteDelete(key, "#to = :id", map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID)})
+		return []table.Write{deleteReference}, err
 	})
 }

@@ -16,7 +16,7 @@ const feedbackIDPrefix = "fbk"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
-	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
+	records = transfer.WithRulesOf[updateFeedbackReplyInput](transfer.WithRulesOf[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
 	records = transfer.WithMerge(records, NewStore(t).Merge)
 	return []transfer.Type{transfer.WithExisting(records, NewStore(t).recordsExist, NewStore(t).addRecords)}
 }
@@ -36,11 +36,11 @@ func checkFeedback(f *Feedback) (problems []string) {
 // uniqueTextsOf returns the record's identity as a string that must be unique in a file. If a file
 // assigned two ids to the same identity, the order of the writes would decide which id is kept.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
-	who, ok := identityOfRecord(f)
+	ident, ok := identityOfRecord(f)
 	if !ok {
 		return nil
 	}
-	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
+	return []transfer.UniqueText{{Text: "source " + string(ident.source) + " with externalId " + ident.externalID, Owner: f.ID}}
 }
 
 // recordsExist reports, for each record, whether the table contains a record with the same id, or
@@ -52,8 +52,8 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 	}
 	var missing []identity
 	for n, f := range records {
-		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small, so a linear search is fast enough
-			missing = append(missing, who)
+		if ident, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, ident) { // a batch is small, so a linear search is fast enough
+			missing = append(missing, ident)
 		}
 	}
 	stored, err := s.FindByIdentities(ctx, companyID, missing)
@@ -65,8 +65,8 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 		known[missing[i]] = found.item != nil
 	}
 	for n, f := range records {
-		if who, ok := identityOfRecord(f); ok {
-			exist[n] = exist[n] || known[who]
+		if ident, ok := identityOfRecord(f); ok {
+			exist[n] = exist[n] || known[ident]
 		}
 	}
 	return exist, nil
@@ -75,11 +75,11 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 // DeriveID implements transfer.IDDeriver: a record without an id gets the id that a push would
 // derive from its source and externalId.
 func (f *Feedback) DeriveID() (problem string) {
-	who, ok := identityOfRecord(*f)
+	ident, ok := identityOfRecord(*f)
 	if !ok {
 		return "record.source: is required in a record without id"
 	}
-	f.ID = who.feedbackID()
+	f.ID = ident.feedbackID()
 	return ""
 }
 
@@ -118,8 +118,8 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, imported []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
-		if who, ok := identityOfRecord(f); ok {
-			identities = append(identities, who)
+		if ident, ok := identityOfRecord(f); ok {
+			identities = append(identities, ident)
 		}
 	}
 	slices.SortFunc(identities, identity.compare)
@@ -128,24 +128,24 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 	if err != nil {
 		return nil, nil, err
 	}
-	at := make(map[identity]storedMatch, len(identities))
-	for n, who := range identities {
-		at[who] = stored[n]
+	matches := make(map[identity]storedMatch, len(identities))
+	for n, ident := range identities {
+		matches[ident] = stored[n]
 	}
 	for _, f := range records {
-		if who, ok := identityOfRecord(f); ok && at[who].item != nil {
-			f.ID = at[who].feedbackID
+		if ident, ok := identityOfRecord(f); ok && matches[ident].item != nil {
+			f.ID = matches[ident].feedbackID
 		}
 		imported = append(imported, f)
 	}
 	imported = transfer.KeepLast(imported, func(f Feedback) string { return f.ID })
 	for _, f := range imported {
-		who, ok := identityOfRecord(f)
+		ident, ok := identityOfRecord(f)
 		if !ok {
 			units = append(units, table.Unit{Writes: []table.Write{s.table.WritePut(keysOf(f), f)}})
 			continue
 		}
-		units = append(units, table.Unit{Writes: s.importWrites(f, who, at[who])})
+		units = append(units, table.Unit{Writes: s.importWrites(f, ident, matches[ident])})
 	}
 	return units, imported, nil
 }
@@ -165,19 +165,19 @@ func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.
 		if stored.item != nil {
 			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, i.attributeValues())}
 		}
-		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, i, stored.danglingID)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, i, stored.danglingID)}
 	}
 	key := referenceKey(f.CompanyID, i)
-	refer := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
+	referenceWrite := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
 		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingID)})
-	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
+	identityCheck := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
 		identityNames, i.attributeValues())
-	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
+	return []table.Write{s.table.WritePut(keysOf(f), f), referenceWrite, identityCheck}
 }
 
-// checkReference returns a condition check that fails if the identity has a reference, unless that
-// reference contains danglingID.
-func (s Store) checkReference(companyID string, i identity, danglingID string) table.Write {
+// writeReferenceCheck returns a condition check that fails if the identity has a reference, unless
+// that reference contains danglingID.
+func (s Store) writeReferenceCheck(companyID string, i identity, danglingID string) table.Write {
 	return s.table.WriteCheck(referenceKey(companyID, i), "attribute_not_exists(pk) OR #to = :astray",
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(danglingID)})
 }
@@ -218,17 +218,17 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 // the identity has a reference.
 func (s Store) addWrites(f Feedback, noReference bool) []table.Write {
 	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
-	who, ok := identityOfRecord(f)
+	ident, ok := identityOfRecord(f)
 	if !ok {
 		return writes
 	}
-	key := referenceKey(f.CompanyID, who)
-	if derived := who.feedbackID(); f.ID != derived {
-		refer := s.table.WritePut
+	key := referenceKey(f.CompanyID, ident)
+	if derived := ident.feedbackID(); f.ID != derived {
+		writeReference := s.table.WritePut
 		if noReference {
-			refer = s.table.WriteCreate
+			writeReference = s.table.WriteCreate
 		}
-		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.WriteCheckAbsent(feedbackKey(f.CompanyID, derived)))
+		return append(writes, writeReference(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.WriteCheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}
 	if noReference {
 		writes = append(writes, s.table.WriteCheckAbsent(key))

@@ -75,7 +75,7 @@ func TestTransferReplaces(t *testing.T) {
 	importLines(t, s, s.CompanyID,
 		`{"id":"fbk_1","externalId":"lost"}`, `{"id":"fbk_2","externalId":"y"}`,
 		`{"id":"fbk_1","externalId":"x","source":"app_store","postedAt":"2026-01-01T01:00:00.5+01:00","replyStatus":null}`)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for name, want := range map[string][]string{
 		"":                   {"fbk_1", "fbk_2"},
 		"source=app_store":   {"fbk_1"},

@@ -59,7 +59,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	small, large := start(t, manyRecords(n)...), start(t, manyRecords(10*n)...)
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
+		want := table.Usage{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit); few != want || many != want {
 			t.Errorf("%s: %+v at N, %+v at 10 N, want %+v", describeFilter(f), few, many, want)
 		}
@@ -81,7 +81,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	importRecords(t, s, records...)
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
+		want := table.Usage{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if got := unitsUsed(t, s, f, 2); got != want {
 			t.Errorf("%s: %+v, want %+v", describeFilter(f), got, want)
 		}
@@ -105,13 +105,13 @@ func partitionCount(f feedback.Filter) int {
 	return n
 }
 
-func unitsUsed(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Units {
+func unitsUsed(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Usage {
 	t.Helper()
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	if _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
 		t.Fatal(err)
 	}
-	return m.Units()
+	return m.Usage()
 }
 
 func describeFilter(f feedback.Filter) string {
@@ -126,7 +126,7 @@ func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const limit, most = 50, 30
-	usual := func(records []feedback.Feedback) []feedback.Feedback {
+	withTypicalFields := func(records []feedback.Feedback) []feedback.Feedback {
 		for i := range records {
 			f := &records[i]
 			f.Kind, f.ExternalID, f.AuthorName, f.Title = new(feedback.Kind("review")), fmt.Sprintf("app_store-%08d", i), new("trailrunner_42"), new("Who can see my locations?")
@@ -147,23 +147,23 @@ func TestDefaultListUnits(t *testing.T) {
 		}
 	}
 	for name, records := range map[string][]feedback.Feedback{"as usual": manyRecords(900), "lopsided": lopsided, "all alike": alone} {
-		s := start(t, usual(records)...)
-		dearest := 0.0
+		s := start(t, withTypicalFields(records)...)
+		maxRead := 0.0
 		eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 			f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 			got := unitsUsed(t, s, f, limit)
-			if dearest = max(dearest, got.Read); got.Read > most {
+			if maxRead = max(maxRead, got.Read); got.Read > most {
 				t.Errorf("%s, %s: %+v, want at most %d units", name, describeFilter(f), got, most)
 			}
 		})
-		t.Logf("%s: at most %.1f units", name, dearest)
+		t.Logf("%s: at most %.1f units", name, maxRead)
 		completePostedIndex(t, s)
-		days := unitsUsed(t, s, feedback.Filter{Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
-		if days.Read > most {
-			t.Errorf("%s, posted days: %+v", name, days)
+		daysUnits := unitsUsed(t, s, feedback.Filter{Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
+		if daysUnits.Read > most {
+			t.Errorf("%s, posted days: %+v", name, daysUnits)
 		}
-		queue := unitsUsed(t, s, feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview), Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
-		t.Logf("%s, posted days: %+v, with needs_review %+v", name, days, queue)
+		queueUnits := unitsUsed(t, s, feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview), Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
+		t.Logf("%s, posted days: %+v, with needs_review %+v", name, daysUnits, queueUnits)
 	}
 }
 
@@ -181,13 +181,13 @@ func TestListPostedCalls(t *testing.T) {
 	s := start(t, records...)
 	completePostedIndex(t, s)
 	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.DayRange{From: "2026-03-01"}}
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
 	if found := page.Records; err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
 		t.Fatalf("records %s, want %s: %v", found, last.ID, err)
 	}
-	t.Logf("%+v", m.Units())
-	if got := m.Units().Calls; got >= 8 {
+	t.Logf("%+v", m.Usage())
+	if got := m.Usage().Calls; got >= 8 {
 		t.Errorf("%d calls for a page of one of 2,000 records", got)
 	}
 }

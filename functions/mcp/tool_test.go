@@ -26,7 +26,7 @@ import (
 // agents see.
 func TestToolsMatchSnapshots(t *testing.T) {
 	t.Parallel()
-	const mend = "run go run ./scripts/gen"
+	const fixHint = "run go run ./scripts/gen"
 	committed, err := filepath.Glob("testdata/tools/*.json")
 	if err != nil {
 		t.Fatal(err)
@@ -36,15 +36,15 @@ func TestToolsMatchSnapshots(t *testing.T) {
 		committed = slices.DeleteFunc(committed, func(other string) bool { return other == name })
 		want, err := os.ReadFile(name)
 		if err != nil {
-			t.Errorf("%s has no snapshot: %v: %s", tool.Name, err, mend)
+			t.Errorf("%s has no snapshot: %v: %s", tool.Name, err, fixHint)
 			continue
 		}
 		if diff := cmp.Diff(string(want), string(indentJSON(t, tool))); diff != "" {
-			t.Errorf("%s has changed (-committed +now); if this is intended, %s\n%s", tool.Name, mend, diff)
+			t.Errorf("%s has changed (-committed +now); if this is intended, %s\n%s", tool.Name, fixHint, diff)
 		}
 	}
 	for _, name := range committed {
-		t.Errorf("%s belongs to no tool: %s", name, mend)
+		t.Errorf("%s belongs to no tool: %s", name, fixHint)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestToolsMatchOperations(t *testing.T) {
 			want["companyId"] = false
 		}
 		for _, f := range op.Input {
-			want[f.Argument()] = f.Required
+			want[f.ArgumentName()] = f.Required
 		}
 		if op.Effect == api.Read {
 			want["fields"] = false
@@ -157,7 +157,7 @@ func TestAnnotations(t *testing.T) {
 func TestToolSizes(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
-	whole, areas := 0, map[string]int{}
+	total, areas := 0, map[string]int{}
 	var table strings.Builder
 	for i, tool := range mcpserver.Tools(operations) {
 		text, err := schema.Encode(tool)
@@ -167,7 +167,7 @@ func TestToolSizes(t *testing.T) {
 		size := len(text) + len(",")
 		area, _, _ := strings.Cut(string(operations[i].Scope), ":")
 		areas[area] += size
-		whole += size
+		total += size
 		fmt.Fprintf(&table, "%6d %-10s %s\n", size, area, tool.Name)
 	}
 	for area, size := range areas {
@@ -180,9 +180,9 @@ func TestToolSizes(t *testing.T) {
 			t.Errorf("the tools of %s have %d bytes, more than %d", area, size, oracle.AreaToolsBytesMax)
 		}
 	}
-	fmt.Fprintf(&table, "%6d whole of %d: %d tools, %d bytes each\n", whole, oracle.ToolsBytesMax, len(operations), whole/len(operations))
-	if whole > oracle.ToolsBytesMax {
-		t.Errorf("the tools have %d bytes, more than %d", whole, oracle.ToolsBytesMax)
+	fmt.Fprintf(&table, "%6d whole of %d: %d tools, %d bytes each\n", total, oracle.ToolsBytesMax, len(operations), total/len(operations))
+	if total > oracle.ToolsBytesMax {
+		t.Errorf("the tools have %d bytes, more than %d", total, oracle.ToolsBytesMax)
 	}
 	t.Log("\n" + table.String())
 }
@@ -204,7 +204,7 @@ func TestToolDescriptions(t *testing.T) {
 			ids[f.Name] = ids[f.Name] || f.In == schema.InPath
 		}
 	}
-	named := regexp.MustCompile(`service_[a-z_]+`)
+	toolNamePattern := regexp.MustCompile(`service_[a-z_]+`)
 	for _, tool := range mcpserver.Tools(operations) {
 		if !regexp.MustCompile(`^[A-Z][a-z]+ [^. ]+ [^.]+\.`).MatchString(tool.Description+".") || strings.Contains(tool.Description, "..") {
 			t.Errorf("%s: %q is no sentence", tool.Name, tool.Description)
@@ -216,8 +216,8 @@ func TestToolDescriptions(t *testing.T) {
 		if problems := descriptionProblems("", &arguments, lists, ids); len(problems) > 0 {
 			t.Errorf("%s has unclear arguments: %s", tool.Name, strings.Join(problems, "; "))
 		}
-		for _, name := range append(named.FindAllString(tool.Description, -1), named.FindAllString(string(tool.InputSchema), -1)...) {
-			if _, is := lists[name]; !is && !strings.HasSuffix(name, "_") {
+		for _, name := range append(toolNamePattern.FindAllString(tool.Description, -1), toolNamePattern.FindAllString(string(tool.InputSchema), -1)...) {
+			if _, isTool := lists[name]; !isTool && !strings.HasSuffix(name, "_") {
 				t.Errorf("%s names %s, which is no tool", tool.Name, name)
 			}
 		}
@@ -231,21 +231,21 @@ func TestToolDescriptions(t *testing.T) {
 // the fields of array elements.
 func descriptionProblems(prefix string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		p, at := s.Properties[name], prefix+name
+		p, path := s.Properties[name], prefix+name
 		word := httpTermPattern.FindString(p.Description)
 		switch list := regexp.MustCompile(`service_list_[a-z_]+`).FindString(p.Description); {
-		case p.Description == "" && (at == "fields" || at == "at"): // the server's instructions describe them
+		case p.Description == "" && (path == "fields" || path == "at"): // the server's instructions describe them
 		case p.Description == "":
-			out = append(out, at+" has no description")
+			out = append(out, path+" has no description")
 		case word != "" && !slices.Contains(p.Enum, any(word)):
-			out = append(out, fmt.Sprintf("%s: %q is a word of HTTP", at, word))
+			out = append(out, fmt.Sprintf("%s: %q is a word of HTTP", path, word))
 		case ids[strings.TrimSuffix(name, "s")] && !lists[list]:
-			out = append(out, at+" names no tool that lists the ids")
+			out = append(out, path+" names no tool that lists the ids")
 		case slices.Contains(p.Types, "null") && !strings.Contains(p.Description, "null clears it"):
-			out = append(out, at+" does not say that null clears it")
+			out = append(out, path+" does not say that null clears it")
 		}
 		if p.Items != nil {
-			out = append(out, descriptionProblems(at+"[].", p.Items, lists, ids)...)
+			out = append(out, descriptionProblems(path+"[].", p.Items, lists, ids)...)
 		}
 	}
 	return out

@@ -9,10 +9,10 @@ import "slices"
 //	computedPoints  stored weeks or months, and those computed from the days of their series
 //	totalPoints     one series for the whole metric
 type candidatePoints interface {
-	// finalCount counts the points of the page that are known so far, up to `want`. It also returns
-	// the start of the oldest point that it counted. Once `want` points are known, only unread
-	// records since that start can still change the page.
-	finalCount(want int) (n int, oldest string)
+	// countNewest counts the points of the page that are known so far, up to `want`. It also
+	// returns the start of the oldest point that it counted. Once `want` points are known, only
+	// unread records since that start can still change the page.
+	countNewest(want int) (n int, oldest string)
 
 	// page returns the newest points, up to the limit, sorted oldest first. It also returns the
 	// position at which the next page continues.
@@ -41,7 +41,7 @@ func (s *storedPoints) addStored(points []Point) (added int) {
 	return added
 }
 
-func (s *storedPoints) finalCount(want int) (n int, oldest string) {
+func (s *storedPoints) countNewest(want int) (n int, oldest string) {
 	if n = min(want, len(s.points)); n > 0 {
 		oldest = *s.points[n-1].TS
 	}
@@ -73,8 +73,8 @@ func newestPoints(points []Point, n int) []Point {
 	return points[:min(n, len(points))]
 }
 
-// finalCountOf implements finalCount for candidates with the given positions.
-func finalCountOf(positions []Position, want int) (n int, oldest string) {
+// countNewestOf implements countNewest for candidates with the given positions.
+func countNewestOf(positions []Position, want int) (n int, oldest string) {
 	newest := newestPositions(positions, want)
 	if n = len(newest); n > 0 {
 		oldest = newest[n-1].ts

@@ -19,7 +19,7 @@ func Changes() []change.Source {
 // isRecord reports whether w wrote a record of this area whose sort key begins with the
 // given prefix.
 func isRecord(w change.Write, prefix string) bool {
-	return w.Area == area && len(w.Narrower) == 0 && strings.HasPrefix(w.SK, prefix)
+	return w.Area == area && len(w.SubPartition) == 0 && strings.HasPrefix(w.SK, prefix)
 }
 
 // recogniseDefinition reports whether w changed a metric definition, and returns the event.

@@ -79,7 +79,7 @@ func changesOf(t *testing.T, s *apitest.Service, grouped bool, do func()) (out [
 func definitionIDs(t *testing.T, s *apitest.Service) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, d := range s.Send(t, s.Key(t), "GET", definitionsPath+"?limit=200", "").Items(t) {
+	for _, d := range s.Send(t, s.IssueKey(t), "GET", definitionsPath+"?limit=200", "").Items(t) {
 		out[d["key"].(string)] = d["id"].(string)
 	}
 	return out
@@ -102,7 +102,7 @@ func TestPushChanges(t *testing.T) {
 		t.Run(fmt.Sprint(series), func(t *testing.T) {
 			t.Parallel()
 			s, _ := start(t)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			grouped := series > 24
 			got := changesOf(t, s, grouped, func() {
 				mustPush(t, s, key, append(seriesPoints("custom.a", series), seriesPoints("custom.b", series)...)...)
@@ -144,8 +144,8 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestChangesOfPartialPush(t *testing.T) {
 	t.Parallel()
 	transport := &refusingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, transport)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, metrics.Operations, transport)
+	key := s.IssueKey(t)
 	points := seriesPoints("custom.a", 60) // transactions of 24, 24 and 12 records
 	mustPush(t, s, key, points...)
 	id := definitionIDs(t, s)["custom.a"]
@@ -165,7 +165,7 @@ func TestChangesOfPartialPush(t *testing.T) {
 func TestDeletionChanges(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	mustPush(t, s, key, append(seriesPoints("custom.a", 3), pointOnDay("custom.a", "2026-08-01", 1), pointOnDay("custom.a", "2026-08-02", 2))...)
 	definitionID := definitionIDs(t, s)["custom.a"]
 	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, key, "custom.a", "2026-08-01", "2026-08-01") })
@@ -191,7 +191,7 @@ func TestImportedPointsKnowTheirDefinition(t *testing.T) {
 	want := []string{"metric_definition created " + ids["b"], "metric_points updated " + ids["a"], "metric_points updated " + ids["b"]}
 	slices.Sort(want)
 	requireEqual(t, "an import", got, want)
-	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, s.Key(t), "b", "2026-08-01", "2026-08-01") })
+	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, s.IssueKey(t), "b", "2026-08-01", "2026-08-01") })
 	requireEqual(t, "a delete", got, []string{"metric_points deleted " + ids["b"]})
 }
 
@@ -204,6 +204,6 @@ func TestChangesOfOldPoints(t *testing.T) {
 	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-08-01", 1), nil); err != nil {
 		t.Fatal(err)
 	}
-	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, s.Key(t), "a", "2026-08-01", "2026-08-01") })
+	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, s.IssueKey(t), "a", "2026-08-01", "2026-08-01") })
 	requireEqual(t, "a delete", got, []string{"metric_points deleted a"})
 }

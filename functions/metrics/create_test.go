@@ -18,7 +18,7 @@ func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "custom.leads", ""), definitionJSON(2, "rate", ""))
-	create := func(key string, properties ...any) map[string]any {
+	createArgs := func(key string, properties ...any) map[string]any {
 		args := map[string]any{"key": key}
 		for i := 0; i < len(properties); i += 2 {
 			args[properties[i].(string)] = properties[i+1]
@@ -28,35 +28,35 @@ func TestCreateDefinition(t *testing.T) {
 	long := strings.Repeat("a", 120)
 	const op = "create_metric_definition"
 	s.Run(t, []apitest.Scenario{
-		{Name: "a key alone", Op: op, Args: create("growth.signups"), WantFields: map[string]any{
+		{Name: "a key alone", Op: op, Args: createArgs("growth.signups"), WantFields: map[string]any{
 			"companyId": s.CompanyID, "key": "growth.signups", "kind": "measured", "needsReview": false, "name": nil, "description": nil, "unit": nil, "aggregation": nil,
 			"polarity": nil, "formula": nil, "dimensions": nil, "source": nil, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
 		}},
 		{
-			Name: "everything", Op: op, Args: create("visits", "kind", "split", "dimensions", []any{"country"}, "name", "Visits", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "source", "web"),
+			Name: "everything", Op: op, Args: createArgs("visits", "kind", "split", "dimensions", []any{"country"}, "name", "Visits", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "source", "web"),
 			WantFields: map[string]any{"kind": "split", "dimensions": []any{"country"}, "name": "Visits", "description": "D", "unit": "count", "aggregation": "sum", "polarity": "up_is_good", "source": "web"},
 		},
-		{Name: "derived", Op: op, Args: create("custom.ratio", "kind", "derived", "formula", "a / b"), WantFields: map[string]any{"key": "custom.ratio", "kind": "derived", "formula": "a / b"}},
-		{Name: "derived, with dimensions", Op: op, Args: create("ratios", "kind", "derived", "formula", "a", "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
-		{Name: "120 characters", Op: op, Args: create(long), WantFields: map[string]any{"key": long}},
-		{Name: "ErrOtherNameOf127", Op: op, Args: create("custom." + long), Want: 409, WantMessage: "body.key: the metric is already defined, as " + long},
-		{Name: "127 characters with custom.", Op: op, Args: create("custom.b" + long[1:]), WantFields: map[string]any{"key": "custom.b" + long[1:]}},
-		{Name: "ErrKey121", Op: op, Args: create(long + "a"), Want: 400, WantMessage: "body.key: must have at most 120 characters, or 127 when it begins with custom., has 121"},
-		{Name: "ErrKey128", Op: op, Args: create("custom." + long + "a"), Want: 400, WantMessage: "body.key: must have at most 127 characters"},
-		{Name: "ErrKeyPattern", Op: op, Args: create("Leads"), Want: 400, WantMessage: "body.key: must match"},
+		{Name: "derived", Op: op, Args: createArgs("custom.ratio", "kind", "derived", "formula", "a / b"), WantFields: map[string]any{"key": "custom.ratio", "kind": "derived", "formula": "a / b"}},
+		{Name: "derived, with dimensions", Op: op, Args: createArgs("ratios", "kind", "derived", "formula", "a", "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
+		{Name: "120 characters", Op: op, Args: createArgs(long), WantFields: map[string]any{"key": long}},
+		{Name: "ErrOtherNameOf127", Op: op, Args: createArgs("custom." + long), Want: 409, WantMessage: "body.key: the metric is already defined, as " + long},
+		{Name: "127 characters with custom.", Op: op, Args: createArgs("custom.b" + long[1:]), WantFields: map[string]any{"key": "custom.b" + long[1:]}},
+		{Name: "ErrKey121", Op: op, Args: createArgs(long + "a"), Want: 400, WantMessage: "body.key: must have at most 120 characters, or 127 when it begins with custom., has 121"},
+		{Name: "ErrKey128", Op: op, Args: createArgs("custom." + long + "a"), Want: 400, WantMessage: "body.key: must have at most 127 characters"},
+		{Name: "ErrKeyPattern", Op: op, Args: createArgs("Leads"), Want: 400, WantMessage: "body.key: must match"},
 		{Name: "ErrNoKey", Op: op, Args: map[string]any{}, Want: 400, WantMessage: "body.key: is required"},
-		{Name: "ErrKeyEmpty", Op: op, Args: create(""), Want: 400, WantMessage: "body.key: must match"},
-		{Name: "ErrStored", Op: op, Args: create("custom.leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
-		{Name: "ErrOtherName", Op: op, Args: create("leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
-		{Name: "ErrOtherNamePlain", Op: op, Args: create("custom.rate"), Want: 409, WantMessage: "body.key: the metric is already defined, as rate"},
-		{Name: "ErrSplitWithoutDimensions", Op: op, Args: create("a", "kind", "split"), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split, with at least one name"},
-		{Name: "ErrSplitWithNoDimension", Op: op, Args: create("a", "kind", "split", "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split"},
-		{Name: "ErrDerivedWithoutFormula", Op: op, Args: create("a", "kind", "derived"), Want: 400, WantMessage: "body.formula: is required for a metric of kind derived"},
-		{Name: "ErrFormulaEmpty", Op: op, Args: create("a", "kind", "derived", "formula", ""), Want: 400, WantMessage: "body.formula: must not be empty"},
-		{Name: "ErrFormula", Op: op, Args: create("a", "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
-		{Name: "ErrFormulaOfSplit", Op: op, Args: create("a", "kind", "split", "dimensions", []any{"b"}, "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
-		{Name: "ErrNeedsReview", Op: op, Args: create("a", "needsReview", true), Want: 400, WantMessage: "body.needsReview: unknown property"},
-		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: create("a"), Want: 401, WantMessage: "metrics:write"},
+		{Name: "ErrKeyEmpty", Op: op, Args: createArgs(""), Want: 400, WantMessage: "body.key: must match"},
+		{Name: "ErrStored", Op: op, Args: createArgs("custom.leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
+		{Name: "ErrOtherName", Op: op, Args: createArgs("leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
+		{Name: "ErrOtherNamePlain", Op: op, Args: createArgs("custom.rate"), Want: 409, WantMessage: "body.key: the metric is already defined, as rate"},
+		{Name: "ErrSplitWithoutDimensions", Op: op, Args: createArgs("a", "kind", "split"), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split, with at least one name"},
+		{Name: "ErrSplitWithNoDimension", Op: op, Args: createArgs("a", "kind", "split", "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split"},
+		{Name: "ErrDerivedWithoutFormula", Op: op, Args: createArgs("a", "kind", "derived"), Want: 400, WantMessage: "body.formula: is required for a metric of kind derived"},
+		{Name: "ErrFormulaEmpty", Op: op, Args: createArgs("a", "kind", "derived", "formula", ""), Want: 400, WantMessage: "body.formula: must not be empty"},
+		{Name: "ErrFormula", Op: op, Args: createArgs("a", "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrFormulaOfSplit", Op: op, Args: createArgs("a", "kind", "split", "dimensions", []any{"b"}, "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrNeedsReview", Op: op, Args: createArgs("a", "needsReview", true), Want: 400, WantMessage: "body.needsReview: unknown property"},
+		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsRead), Op: op, Args: createArgs("a"), Want: 401, WantMessage: "metrics:write"},
 	})
 	requireEqual(t, "definitions", len(exportRecords(t, s, s.CompanyID, "metric-definition")), 8)
 }
@@ -66,7 +66,7 @@ func TestCreateDefinition(t *testing.T) {
 func TestGetDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	created := s.Call(t, key, "create_metric_definition", map[string]any{"key": "a"})
 	mustPush(t, s, key, pointOnDay("b", "2026-08-03", 1))
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(3, "c", ""))
@@ -83,7 +83,7 @@ func TestGetDefinition(t *testing.T) {
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "ErrUnknown", Op: "get_metric_definition", Args: map[string]any{"definitionId": "mdf_9"}, Want: 404, WantCode: "not_found"},
-		{Name: "ErrScope", Key: s.Key(t, auth.MetricsWrite), Op: "get_metric_definition", Args: map[string]any{"definitionId": id}, Want: 401, WantMessage: "metrics:read"},
+		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsWrite), Op: "get_metric_definition", Args: map[string]any{"definitionId": id}, Want: 401, WantMessage: "metrics:read"},
 	})
 }
 
@@ -92,7 +92,7 @@ func TestGetDefinition(t *testing.T) {
 func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for round := range raceRounds(testing.Short()) {
 		plain := fmt.Sprintf("m%d", round)
 		var wait sync.WaitGroup
@@ -109,14 +109,14 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 		if statuses[0] == 200 && statuses[1] == 200 || statuses[2] != 200 || statuses[3] != 200 {
 			t.Fatalf("round %d: creates %d, pushes %d", round, statuses[:2], statuses[2:])
 		}
-		var names []string
+		var definitions []string
 		for _, d := range exportRecords(t, s, s.CompanyID, "metric-definition") {
 			if strings.Contains(d, `"key":"`+plain+`"`) || strings.Contains(d, `"key":"custom.`+plain+`"`) {
-				names = append(names, d)
+				definitions = append(definitions, d)
 			}
 		}
-		if got := listPoints(t, s, plain); len(names) != 1 || len(got) != 2 {
-			t.Fatalf("round %d: definitions %v, points %v", round, names, got)
+		if got := listPoints(t, s, plain); len(definitions) != 1 || len(got) != 2 {
+			t.Fatalf("round %d: definitions %v, points %v", round, definitions, got)
 		}
 		s.Clock.Advance(1 << 36) // about a minute, so that the quota is full again
 	}

@@ -24,7 +24,7 @@ func TestUpdateDefinition(t *testing.T) {
 		definitionJSON(1, "custom.leads", `,"needsReview":true,"kind":"measured","createdAt":"2026-01-01T00:00:00Z"`),
 		definitionJSON(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definitionJSON(3, "old", ``),
 		definitionJSON(4, "split", `,"kind":"split","dimensions":["country"]`))
-	update := func(id int, properties ...any) map[string]any {
+	updateArgs := func(id int, properties ...any) map[string]any {
 		args := map[string]any{"definitionId": "mdf_" + string(rune('0'+id))}
 		for i := 0; i < len(properties); i += 2 {
 			args[properties[i].(string)] = properties[i+1]
@@ -35,28 +35,28 @@ func TestUpdateDefinition(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{
 			Name: "every property", Op: op,
-			Args: update(1, "name", "Leads", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "dimensions", []any{"country"}, "source", "crm", "needsReview", false),
+			Args: updateArgs(1, "name", "Leads", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "dimensions", []any{"country"}, "source", "crm", "needsReview", false),
 			WantFields: map[string]any{
 				"id": "mdf_1", "key": "custom.leads", "kind": "measured", "name": "Leads", "description": "D", "unit": "count", "aggregation": "sum", "polarity": "up_is_good",
 				"dimensions": []any{"country"}, "source": "crm", "needsReview": false, "formula": nil, "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
 			},
 		},
-		{Name: "one property", Op: op, Args: update(1, "name", "New leads"), WantFields: map[string]any{"name": "New leads", "unit": "count", "needsReview": false}},
-		{Name: "null clears", Op: op, Args: update(1, "aggregation", nil, "dimensions", nil), WantFields: map[string]any{"aggregation": nil, "dimensions": nil, "name": "New leads"}},
-		{Name: "a formula of a derived metric", Op: op, Args: update(2, "formula", "a / c"), WantFields: map[string]any{"formula": "a / c"}},
-		{Name: "an empty update", Op: op, Args: update(3), WantFields: map[string]any{"updatedAt": nil}},
-		{Name: "ErrSplitDimensionsNull", Op: op, Args: update(4, "dimensions", nil), Want: 400, WantMessage: "body.dimensions: must stay for a metric of kind split, with at least one name"},
-		{Name: "ErrSplitDimensionsEmpty", Op: op, Args: update(4, "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: must stay"},
-		{Name: "a split metric keeps them", Op: op, Args: update(4, "name", "Split"), WantFields: map[string]any{"name": "Split", "dimensions": []any{"country"}}},
-		{Name: "other dimensions of a split metric", Op: op, Args: update(4, "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
-		{Name: "ErrFormula", Op: op, Args: update(1, "formula", "a"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
-		{Name: "ErrFormulaNull", Op: op, Args: update(2, "formula", nil), Want: 400, WantMessage: "body.formula: must not be null"},
-		{Name: "ErrNeedsReview", Op: op, Args: update(2, "needsReview", true), Want: 400, WantMessage: "body.needsReview: must be false"},
-		{Name: "ErrKey", Op: op, Args: update(1, "key", "leads"), Want: 400, WantMessage: "body.key: unknown property"},
-		{Name: "ErrKind", Op: op, Args: update(1, "kind", "split"), Want: 400, WantMessage: "body.kind: unknown property"},
-		{Name: "ErrAggregation", Op: op, Args: update(1, "aggregation", "total"), Want: 400, WantMessage: "body.aggregation: must be one of sum, avg, min, max, last, none"},
-		{Name: "ErrUnknown", Op: op, Args: update(9, "name", "a"), Want: 404, WantCode: "not_found"},
-		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: update(1, "name", "a"), Want: 401, WantMessage: "metrics:write"},
+		{Name: "one property", Op: op, Args: updateArgs(1, "name", "New leads"), WantFields: map[string]any{"name": "New leads", "unit": "count", "needsReview": false}},
+		{Name: "null clears", Op: op, Args: updateArgs(1, "aggregation", nil, "dimensions", nil), WantFields: map[string]any{"aggregation": nil, "dimensions": nil, "name": "New leads"}},
+		{Name: "a formula of a derived metric", Op: op, Args: updateArgs(2, "formula", "a / c"), WantFields: map[string]any{"formula": "a / c"}},
+		{Name: "an empty update", Op: op, Args: updateArgs(3), WantFields: map[string]any{"updatedAt": nil}},
+		{Name: "ErrSplitDimensionsNull", Op: op, Args: updateArgs(4, "dimensions", nil), Want: 400, WantMessage: "body.dimensions: must stay for a metric of kind split, with at least one name"},
+		{Name: "ErrSplitDimensionsEmpty", Op: op, Args: updateArgs(4, "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: must stay"},
+		{Name: "a split metric keeps them", Op: op, Args: updateArgs(4, "name", "Split"), WantFields: map[string]any{"name": "Split", "dimensions": []any{"country"}}},
+		{Name: "other dimensions of a split metric", Op: op, Args: updateArgs(4, "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
+		{Name: "ErrFormula", Op: op, Args: updateArgs(1, "formula", "a"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrFormulaNull", Op: op, Args: updateArgs(2, "formula", nil), Want: 400, WantMessage: "body.formula: must not be null"},
+		{Name: "ErrNeedsReview", Op: op, Args: updateArgs(2, "needsReview", true), Want: 400, WantMessage: "body.needsReview: must be false"},
+		{Name: "ErrKey", Op: op, Args: updateArgs(1, "key", "leads"), Want: 400, WantMessage: "body.key: unknown property"},
+		{Name: "ErrKind", Op: op, Args: updateArgs(1, "kind", "split"), Want: 400, WantMessage: "body.kind: unknown property"},
+		{Name: "ErrAggregation", Op: op, Args: updateArgs(1, "aggregation", "total"), Want: 400, WantMessage: "body.aggregation: must be one of sum, avg, min, max, last, none"},
+		{Name: "ErrUnknown", Op: op, Args: updateArgs(9, "name", "a"), Want: 404, WantCode: "not_found"},
+		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsRead), Op: op, Args: updateArgs(1, "name", "a"), Want: 401, WantMessage: "metrics:write"},
 	})
 	for filter, want := range map[string]string{"?needsReview=true": "", "?needsReview=false": "custom.leads rate"} {
 		var keys []string
@@ -72,7 +72,7 @@ func TestUpdateDefinition(t *testing.T) {
 func TestUpdatePushedDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	mustPush(t, s, key, pointOnDay("leads", "2026-08-03", 1), pointOnDay("leads", "2026-08-04", 2), pointOnDay("other", "2026-08-04", 2))
 	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
 		r := s.Call(t, key, "update_metric_definition", map[string]any{"definitionId": d["id"], "aggregation": "max", "needsReview": false})
@@ -89,20 +89,20 @@ func TestUpdatePushedDefinition(t *testing.T) {
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queryCountingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, reads)
+	s := apitest.NewWithTransport(t, metrics.Operations, reads)
 	store := metrics.NewStore(s.Table)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""), definitionJSON(2, "b", ""), definitionJSON(3, "c", ""))
-	name := func(store metrics.Store, id string) (string, int) {
-		ctx, m := apitest.Request(t)
+	keyAndCalls := func(store metrics.Store, id string) (string, int) {
+		ctx, m := apitest.NewRequest(t)
 		d, err := store.ModifyDefinition(ctx, s.CompanyID, id, func(*metrics.Definition) error { return nil })
 		if err != nil {
-			return err.Error(), m.Units().Calls
+			return err.Error(), m.Usage().Calls
 		}
-		return d.Key, m.Units().Calls
+		return d.Key, m.Usage().Calls
 	}
 	deleteIDRecord(t, s, "mdf_2")
 	for _, calls := range []int{4, 2} { // the first read gets the id record, queries all definitions, stores the id record and gets the definition; the second read makes only the two gets
-		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
+		if key, n := keyAndCalls(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
 	}
@@ -117,7 +117,7 @@ func TestRepairDefinitionID(t *testing.T) {
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // "d" gets the id that "b" had
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
-		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
+		if key, calls := keyAndCalls(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
 		}
 	}

@@ -30,10 +30,10 @@ type DeletedPoints struct {
 func (d DeletedPoints) HasMore() bool { return d.more }
 
 func (s service) deletePoints(ctx context.Context, caller api.Caller, in deletePointsInput) (DeletedPoints, error) {
-	of := PointRange{MetricKey: in.MetricKey, Grain: in.Grain, From: dayOfBound(&in.From), To: dayOfBound(&in.To)}
+	pointRange := PointRange{MetricKey: in.MetricKey, Grain: in.Grain, From: dayOfBound(&in.From), To: dayOfBound(&in.To)}
 	if in.SeriesID != nil {
-		of.SeriesID = *in.SeriesID
+		pointRange.SeriesID = *in.SeriesID
 	}
-	deleted, more, err := s.store.DeletePoints(ctx, caller.CompanyID, of)
+	deleted, more, err := s.store.DeletePoints(ctx, caller.CompanyID, pointRange)
 	return DeletedPoints{int64(deleted), more}, err
 }

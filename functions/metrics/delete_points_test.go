@@ -54,14 +54,14 @@ func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) 
 func TestDeletePoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`), definitionJSON(2, "ab", ""))
-	split := func(day, country string, value int) string {
+	countryPoint := func(day, country string, value int) string {
 		return fmt.Sprintf(`{"metricKey":"a","ts":%q,"value":%d,"dims":{"country":%q}}`, day, value, country)
 	}
 	fill := func() {
 		mustPush(t, s, key, pointOnDay("a", "2026-06-30", 1), pointOnDay("a", "2026-07-01", 2), pointOnDay("a", "2026-07-31", 3), pointOnDay("a", "2026-08-01", 4), pointOnDay("a", "2026-08-02", 5),
-			split("2026-07-31", "de", 6), split("2026-08-01", "pt", 7), pointOnDay("ab", "2026-07-31", 8),
+			countryPoint("2026-07-31", "de", 6), countryPoint("2026-08-01", "pt", 7), pointOnDay("ab", "2026-07-31", 8),
 			`{"metricKey":"a","ts":"2026-07-27","grain":"week","value":9}`, `{"metricKey":"a","ts":"2026-08-01","grain":"month","value":10}`)
 	}
 	all := []string{"2026-06-30 1", "2026-07-01 2", "2026-07-31 3", "2026-07-31 6", "2026-08-01 4", "2026-08-01 7", "2026-08-02 5"}
@@ -123,7 +123,7 @@ func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []st
 func TestDeletePointsErrors(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	mustPush(t, s, s.Key(t), pointOnDay("a", "2026-07-01", 1))
+	mustPush(t, s, s.IssueKey(t), pointOnDay("a", "2026-07-01", 1))
 	args := func(more ...any) map[string]any {
 		out := map[string]any{"metricKey": "a", "from": "2026-01-01", "to": "2026-12-31"}
 		for i := 0; i < len(more); i += 2 {
@@ -145,14 +145,14 @@ func TestDeletePointsErrors(t *testing.T) {
 		{Name: "ErrGrain", Op: op, Args: args("grain", "year"), Want: 400, WantMessage: "query.grain: must be one of day, week, month"},
 		{Name: "ErrSeries", Op: op, Args: args("seriesId", "123"), Want: 400, WantMessage: "query.seriesId: must match"},
 		{Name: "ErrLimit", Op: op, Args: args("limit", "1"), Want: 400, WantMessage: "query.limit: unknown parameter"},
-		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: args(), Want: 401, WantMessage: "metrics:write"},
+		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsRead), Op: op, Args: args(), Want: 401, WantMessage: "metrics:write"},
 	})
 	requireEqual(t, "points", listPoints(t, s, "a"), []string{"2026-07-01 1"})
 }
 
-// pointsInMonths stores a point in each of n months for each series, and returns the first and the
-// last day.
-func pointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
+// putPointsInMonths stores a point in each of n months for each series, and returns the first and
+// the last day.
+func putPointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
 	t.Helper()
 	first := mustDay(t, "2016-01-01")
 	var all []metrics.Point
@@ -181,8 +181,8 @@ func TestDeletePointsContinues(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, metrics.OperationsWithOneDeleteRound)
 	store := metrics.NewStore(s.Table)
-	key := s.Key(t)
-	from, to := pointsInMonths(t, store, s.CompanyID, "a", 25, 10)
+	key := s.IssueKey(t)
+	from, to := putPointsInMonths(t, store, s.CompanyID, "a", 25, 10)
 	target := strings.ReplaceAll(pointsPath, "{companyId}", s.CompanyID) + "?" + url.Values{"metricKey": {"a"}, "from": {from}, "to": {to}}.Encode()
 	for call, want := range []struct {
 		count int
@@ -217,8 +217,8 @@ func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, store := start(t)
-	key := s.Key(t)
-	from, to := pointsInMonths(t, store, s.CompanyID, "a", 120, 10)
+	key := s.IssueKey(t)
+	from, to := putPointsInMonths(t, store, s.CompanyID, "a", 120, 10)
 	total, calls := 0, 0
 	for more := "true"; more == "true"; calls++ {
 		r := deletePoints(t, s, key, "a", from, to)
@@ -239,7 +239,7 @@ func TestDeleteTenYears(t *testing.T) {
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for round := range raceRounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		var days []string
@@ -267,8 +267,8 @@ func TestDeletesOfPoints(t *testing.T) {
 func TestDeletesOfOneRecord(t *testing.T) {
 	t.Parallel()
 	hook := &beforeCallTransport{}
-	s := apitest.NewOver(t, metrics.Operations, hook)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, metrics.Operations, hook)
+	key := s.IssueKey(t)
 	for at := 0; ; at++ {
 		metric := fmt.Sprintf("m%d", at)
 		id := newDefinition(t, s, key, metric)
@@ -299,7 +299,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	id := newDefinition(t, s, key, "a")
 	mustPush(t, s, key, pointOnDay("a", "2026-01-05", 1), pointOnDay("a", "2026-02-05", 1))
 	records := pointRecords(t, s, "a")
@@ -331,8 +331,8 @@ func TestPushDuringDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	hook := &beforeCallTransport{}
-	s := apitest.NewOver(t, metrics.Operations, hook)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, metrics.Operations, hook)
+	key := s.IssueKey(t)
 	for name, stored := range map[string][]string{"the whole record": {"2026-01-05"}, "a part of it": {"2026-01-05", "2026-01-31"}, "none yet": nil} {
 		for _, inner := range []string{"delete", "push"} {
 			for at := 0; ; at++ {
@@ -353,15 +353,15 @@ func TestPushDuringDeleteOfPoints(t *testing.T) {
 				if !ran {
 					break
 				}
-				got, gone := listPoints(t, s, metric), len(stored) > 0
-				before := []string{}
+				got, hadPoint := listPoints(t, s, metric), len(stored) > 0
+				untouched := []string{}
 				if len(stored) == 2 {
-					before = []string{"2026-01-31 1"}
+					untouched = []string{"2026-01-31 1"}
 				}
-				pushedAfter := append([]string{"2026-01-05 2", "2026-01-06 2"}, before...)
+				pushedAfter := append([]string{"2026-01-05 2", "2026-01-06 2"}, untouched...)
 				switch { // whether the delete or the push took effect first
-				case slices.Equal(got, pushedAfter) && (count == 1 && gone || count == 0 && !gone):
-				case slices.Equal(got, before) && count == 2:
+				case slices.Equal(got, pushedAfter) && (count == 1 && hadPoint || count == 0 && !hadPoint):
+				case slices.Equal(got, untouched) && count == 2:
 				default:
 					t.Errorf("%s, %s before call %d: %d deleted, left %v", name, inner, at, count, got)
 				}
@@ -369,7 +369,7 @@ func TestPushDuringDeleteOfPoints(t *testing.T) {
 			}
 		}
 	}
-	if got := orphanedPoints(t, s); len(got) > 0 {
+	if got := undefinedKeys(t, s); len(got) > 0 {
 		t.Errorf("%v have no definition", got)
 	}
 }
@@ -380,9 +380,9 @@ func TestPushDuringDeleteOfPoints(t *testing.T) {
 func TestDeletePointsThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, faults)
+	s := apitest.NewWithTransport(t, metrics.Operations, faults)
 	faults.StopCrashing()
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, during := range []bool{false, true} {
 		for calls := 0; ; calls++ {
 			metric := fmt.Sprintf("d%v%d", during, calls)

@@ -25,8 +25,8 @@ func newDefinition(t *testing.T, s *apitest.Service, key, metricKey string) stri
 	return r.JSON(t)["id"].(string)
 }
 
-// orphanedPoints returns the metric keys of stored points that have no definition, each key once.
-func orphanedPoints(t *testing.T, s *apitest.Service) (keys []string) {
+// undefinedKeys returns the metric keys of stored points that have no definition, each key once.
+func undefinedKeys(t *testing.T, s *apitest.Service) (keys []string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, line := range exportRecords(t, s, s.CompanyID, "metric-definition") {
@@ -54,23 +54,23 @@ func orphanedPoints(t *testing.T, s *apitest.Service) (keys []string) {
 func TestDeleteDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	empty, used := newDefinition(t, s, key, "empty"), newDefinition(t, s, key, "used")
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "both", ""), definitionJSON(2, "custom.both", `,"needsReview":true`), definitionJSON(3, "nameless", ""))
 	deleteIDRecord(t, s, "mdf_3")
 	mustPush(t, s, key, pointOnDay("used", "2026-08-03", 1), pointOnDay("both", "2026-08-03", 1), pointOnDay("usedmore", "2026-08-03", 1))
-	with := func(id string) map[string]any { return map[string]any{"definitionId": id} }
+	idArgs := func(id string) map[string]any { return map[string]any{"definitionId": id} }
 	const op = "delete_metric_definition"
 	s.Run(t, []apitest.Scenario{
-		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: with(empty), Want: 401, WantMessage: "metrics:write"},
-		{Name: "ErrPoints", Op: op, Args: with(used), Want: 409, WantCode: "conflict", WantMessage: "the metric used has points; delete its points of every grain first"},
-		{Name: "ErrPointsOfOneName", Op: op, Args: with("mdf_1"), Want: 409, WantMessage: "the metric both has points"},
-		{Name: "the other name has none", Op: op, Args: with("mdf_2"), WantFields: map[string]any{"id": "mdf_2", "deleted": true}},
-		{Name: "no points", Op: op, Args: with(empty), WantFields: map[string]any{"id": empty, "deleted": true}},
-		{Name: "an id without a record", Op: op, Args: with("mdf_3"), WantFields: map[string]any{"id": "mdf_3"}},
-		{Name: "ErrDeleted", Op: op, Args: with(empty), Want: 404, WantCode: "not_found"},
-		{Name: "ErrUnknown", Op: op, Args: with("mdf_9"), Want: 404, WantCode: "not_found"},
-		{Name: "ErrGet", Op: "get_metric_definition", Args: with(empty), Want: 404},
+		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsRead), Op: op, Args: idArgs(empty), Want: 401, WantMessage: "metrics:write"},
+		{Name: "ErrPoints", Op: op, Args: idArgs(used), Want: 409, WantCode: "conflict", WantMessage: "the metric used has points; delete its points of every grain first"},
+		{Name: "ErrPointsOfOneName", Op: op, Args: idArgs("mdf_1"), Want: 409, WantMessage: "the metric both has points"},
+		{Name: "the other name has none", Op: op, Args: idArgs("mdf_2"), WantFields: map[string]any{"id": "mdf_2", "deleted": true}},
+		{Name: "no points", Op: op, Args: idArgs(empty), WantFields: map[string]any{"id": empty, "deleted": true}},
+		{Name: "an id without a record", Op: op, Args: idArgs("mdf_3"), WantFields: map[string]any{"id": "mdf_3"}},
+		{Name: "ErrDeleted", Op: op, Args: idArgs(empty), Want: 404, WantCode: "not_found"},
+		{Name: "ErrUnknown", Op: op, Args: idArgs("mdf_9"), Want: 404, WantCode: "not_found"},
+		{Name: "ErrGet", Op: "get_metric_definition", Args: idArgs(empty), Want: 404},
 		{Name: "ErrUpdate", Op: "update_metric_definition", Args: map[string]any{"definitionId": empty, "name": "a"}, Want: 404},
 		{Name: "the key is free", Op: "create_metric_definition", Args: map[string]any{"key": "custom.empty"}, WantFields: map[string]any{"key": "custom.empty"}},
 	})
@@ -164,16 +164,16 @@ func TestPushDuringDeleteOfDefinition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hook := &beforeCallTransport{}
-			s := apitest.NewOver(t, metrics.Operations, hook)
-			key := s.Key(t)
+			s := apitest.NewWithTransport(t, metrics.Operations, hook)
+			key := s.IssueKey(t)
 			deletes := map[string]int{}
 			for _, inner := range []string{"delete", "push"} {
 				for at := 0; ; at++ {
 					metric := fmt.Sprintf("m_%s%d", inner, at)
 					id := newDefinition(t, s, key, metric)
-					var pushes, removal apitest.Response
+					var pushResponse, removal apitest.Response
 					acts := map[string]func(){
-						"push":   func() { pushes = pushesOf(metric)[name](t, s, key) },
+						"push":   func() { pushResponse = pushesOf(metric)[name](t, s, key) },
 						"delete": func() { removal = s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}) },
 					}
 					outer := map[string]string{"delete": "push", "push": "delete"}[inner]
@@ -184,14 +184,14 @@ func TestPushDuringDeleteOfDefinition(t *testing.T) {
 					if !ran {
 						break
 					}
-					if pushes.Status != http.StatusOK || removal.Status != http.StatusOK && removal.Status != http.StatusConflict {
-						t.Fatalf("%s before call %d: push %d %s, delete %d %s", inner, at, pushes.Status, pushes.Body, removal.Status, removal.Body)
+					if pushResponse.Status != http.StatusOK || removal.Status != http.StatusOK && removal.Status != http.StatusConflict {
+						t.Fatalf("%s before call %d: push %d %s, delete %d %s", inner, at, pushResponse.Status, pushResponse.Body, removal.Status, removal.Body)
 					}
 					deletes[fmt.Sprint(inner, removal.Status)]++
-					if got := orphanedPoints(t, s); len(got) > 0 {
+					if got := undefinedKeys(t, s); len(got) > 0 {
 						t.Fatalf("%s before call %d: %v have no definition; delete %d", inner, at, got, removal.Status)
 					}
-					if got := len(listPoints(t, s, metric)); got != int(pushes.JSON(t)["accepted"].(float64)) {
+					if got := len(listPoints(t, s, metric)); got != int(pushResponse.JSON(t)["accepted"].(float64)) {
 						t.Fatalf("%s before call %d: %d points", inner, at, got)
 					}
 					s.Clock.Advance(1 << 37)
@@ -209,7 +209,7 @@ func TestPushDuringDeleteOfDefinition(t *testing.T) {
 func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for round := range raceRounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		id := newDefinition(t, s, key, metric)
@@ -233,7 +233,7 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 		}
 		s.Clock.Advance(1 << 37)
 	}
-	if got := orphanedPoints(t, s); len(got) > 0 {
+	if got := undefinedKeys(t, s); len(got) > 0 {
 		t.Errorf("%v have no definition", got)
 	}
 }

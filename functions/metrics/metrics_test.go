@@ -73,7 +73,7 @@ func exportRecords(t *testing.T, s *apitest.Service, companyID, name string) (li
 // `between` after every page.
 func listAll(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
 	t.Helper()
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for next := target; next != ""; {
 		r := s.Send(t, key, "GET", next, "")
 		var page []string
@@ -116,7 +116,7 @@ func TestListDefinitions(t *testing.T) {
 		definitionJSON(2, "revenue.mrr", `,"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false`),
 		definitionJSON(3, "revenue.churn", `,"needsReview":true,"dimensions":[]`),
 	)
-	keys := func(want ...string) func(*testing.T, apitest.Response) {
+	checkKeys := func(want ...string) func(*testing.T, apitest.Response) {
 		return func(t *testing.T, r apitest.Response) {
 			t.Helper()
 			var got []string
@@ -129,20 +129,20 @@ func TestListDefinitions(t *testing.T) {
 		}
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "ordered by key", Op: "list_metric_definitions", Check: keys("custom.signups", "revenue.churn", "revenue.mrr", "web", "web.visits")},
-		{Name: "to review", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "true"}, Check: keys("custom.signups", "revenue.churn")},
-		{Name: "reviewed", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "false"}, Check: keys("revenue.mrr", "web.visits")},
-		{Name: "limit", Op: "list_metric_definitions", Args: map[string]any{"limit": 1}, Check: keys("custom.signups")},
-		{Name: "limit and filter", Op: "list_metric_definitions", Args: map[string]any{"limit": 200, "needsReview": "false"}, Check: keys("revenue.mrr", "web.visits")},
+		{Name: "ordered by key", Op: "list_metric_definitions", Check: checkKeys("custom.signups", "revenue.churn", "revenue.mrr", "web", "web.visits")},
+		{Name: "to review", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "true"}, Check: checkKeys("custom.signups", "revenue.churn")},
+		{Name: "reviewed", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "false"}, Check: checkKeys("revenue.mrr", "web.visits")},
+		{Name: "limit", Op: "list_metric_definitions", Args: map[string]any{"limit": 1}, Check: checkKeys("custom.signups")},
+		{Name: "limit and filter", Op: "list_metric_definitions", Args: map[string]any{"limit": 200, "needsReview": "false"}, Check: checkKeys("revenue.mrr", "web.visits")},
 		{Name: "limit of none", Op: "list_metric_definitions", Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit"},
 		{Name: "limit above the most", Op: "list_metric_definitions", Args: map[string]any{"limit": 201}, Want: 400, WantMessage: "query.limit: must be between 1 and 200"},
 		{Name: "other value", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "yes"}, Want: 400, WantMessage: "query.needsReview: must be one of true, false"},
 		{Name: "unknown filter", Op: "list_metric_definitions", Args: map[string]any{"unit": "count"}, Want: 400, WantMessage: "query.unit"},
-		{Name: "scope", Key: s.Key(t, auth.CompanyRead, auth.MetricsWrite), Op: "list_metric_definitions", Want: 401, WantMessage: "metrics:read"},
+		{Name: "scope", Key: s.IssueKey(t, auth.CompanyRead, auth.MetricsWrite), Op: "list_metric_definitions", Want: 401, WantMessage: "metrics:read"},
 	})
 	// Ensure a record has exactly the fields of the specification, in the order of the
 	// specification, and null for fields that have no value.
-	r := s.Send(t, s.Key(t), "GET", definitionsPath, "")
+	r := s.Send(t, s.IssueKey(t), "GET", definitionsPath, "")
 	for _, want := range []string{
 		`{"id":"mdf_1","companyId":"` + s.CompanyID + `","key":"custom.signups","name":null,"description":null,"unit":null,"aggregation":null,"polarity":null,"kind":null,` +
 			`"formula":null,"dimensions":null,"source":null,"needsReview":true,"createdAt":"2026-01-01T00:00:00.000Z","updatedAt":null}`,
@@ -196,20 +196,20 @@ func TestForeignCursor(t *testing.T) {
 	s, store := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`), definitionJSON(2, "b", `,"needsReview":true`))
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
-	key := s.Key(t)
-	definitions := cursorOf(t, s, key, definitionsPath+"?limit=1")
-	points := cursorOf(t, s, key, pointsPath+"?metricKey=a&limit=1")
+	key := s.IssueKey(t)
+	definitionCursor := cursorOf(t, s, key, definitionsPath+"?limit=1")
+	pointCursor := cursorOf(t, s, key, pointsPath+"?metricKey=a&limit=1")
 	for target, want := range map[string]int{
-		definitionsPath + "?limit=2&cursor=" + definitions:           200,
-		definitionsPath + "?needsReview=true&cursor=" + definitions:  400,
-		definitionsPath + "?cursor=" + points:                        400,
-		pointsPath + "?metricKey=a&limit=7&cursor=" + points:         200,
-		pointsPath + "?metricKey=b&cursor=" + points:                 400,
-		pointsPath + "?metricKey=a&grain=week&cursor=" + points:      400,
-		pointsPath + "?metricKey=a&from=2026-01-01&cursor=" + points: 400,
-		pointsPath + "?metricKey=a&to=2026-01-01&cursor=" + points:   400,
-		pointsPath + "?metricKey=a&cursor=" + definitions:            400,
-		pointsPath + "?metricKey=a&cursor=x":                         400,
+		definitionsPath + "?limit=2&cursor=" + definitionCursor:           200,
+		definitionsPath + "?needsReview=true&cursor=" + definitionCursor:  400,
+		definitionsPath + "?cursor=" + pointCursor:                        400,
+		pointsPath + "?metricKey=a&limit=7&cursor=" + pointCursor:         200,
+		pointsPath + "?metricKey=b&cursor=" + pointCursor:                 400,
+		pointsPath + "?metricKey=a&grain=week&cursor=" + pointCursor:      400,
+		pointsPath + "?metricKey=a&from=2026-01-01&cursor=" + pointCursor: 400,
+		pointsPath + "?metricKey=a&to=2026-01-01&cursor=" + pointCursor:   400,
+		pointsPath + "?metricKey=a&cursor=" + definitionCursor:            400,
+		pointsPath + "?metricKey=a&cursor=x":                              400,
 	} {
 		r := s.Send(t, key, "GET", target, "")
 		if r.Status != want {
@@ -228,7 +228,7 @@ func TestForgedCursor(t *testing.T) {
 	s, store := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`), definitionJSON(2, "b", `,"needsReview":true`))
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for target, list := range map[string]struct {
 		scope   schema.CursorScope
 		refuses bool
@@ -273,11 +273,11 @@ func TestOtherCompany(t *testing.T) {
 	importLines(t, s, other, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`))
 	putDays(t, store, other, "a", nil, "2026-01-01", 3)
 	for _, target := range []string{definitionsPath, definitionsPath + "?needsReview=true", pointsPath + "?metricKey=a"} {
-		if items := s.Send(t, s.Key(t), "GET", target, "").Items(t); len(items) != 0 {
+		if items := s.Send(t, s.IssueKey(t), "GET", target, "").Items(t); len(items) != 0 {
 			t.Errorf("%s: items %v, want none", target, items)
 		}
 	}
-	if r := s.Send(t, s.Key(t), "GET", strings.ReplaceAll(pointsPath, "{companyId}", other)+"?metricKey=a", ""); r.Status != 404 {
+	if r := s.Send(t, s.IssueKey(t), "GET", strings.ReplaceAll(pointsPath, "{companyId}", other)+"?metricKey=a", ""); r.Status != 404 {
 		t.Errorf("points of another company: status %d, want 404: %s", r.Status, r.Body)
 	}
 }

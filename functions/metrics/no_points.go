@@ -57,7 +57,7 @@ func (s service) unknownMetricMessage(ctx context.Context, companyID, name strin
 
 // explainNoPoints says why a list of points of one grain is empty, based on the stored points of
 // the metric. It returns "" if it has no explanation.
-func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Coverage) string {
+func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]DaySpan) string {
 	if len(spans) == 0 && d.isDerived() {
 		return fmt.Sprintf("The metric %s is derived: it has no points but imported ones, and there are none.", key)
 	}
@@ -65,14 +65,14 @@ func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Cov
 		return fmt.Sprintf("The metric %s has no points yet.", key)
 	}
 	span, stored := spans[grain]
-	if days, ok := spans[GrainDay]; ok && !stored && d.rollupRule().effectiveAggregation() != "" {
-		span, stored = Coverage{grain.startOfBucket(days.First), grain.startOfBucket(days.Last)}, true
+	if daySpan, ok := spans[GrainDay]; ok && !stored && d.rollupRule().effectiveAggregation() != "" {
+		span, stored = DaySpan{grain.bucketStartOfDay(daySpan.First), grain.bucketStartOfDay(daySpan.Last)}, true
 	}
 	if stored {
 		return fmt.Sprintf("The metric %s has points of grain %s from %s to %s, and none that starts between from and to.", key, grain, span.First, span.Last)
 	}
 	why := fmt.Sprintf("The metric %s has no points of grain %s. Stored grains: %s.", key, grain, strings.Join(grainsOf(spans), ", "))
-	if _, days := spans[GrainDay]; !days {
+	if _, hasDays := spans[GrainDay]; !hasDays {
 		return why
 	}
 	switch {
@@ -87,7 +87,7 @@ func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Cov
 }
 
 // grainsOf returns the grains that have points, shortest first.
-func grainsOf(spans map[Grain]Coverage) (grains []string) {
+func grainsOf(spans map[Grain]DaySpan) (grains []string) {
 	for _, grain := range GrainDay.Values() {
 		if _, ok := spans[Grain(grain)]; ok {
 			grains = append(grains, grain)

@@ -63,7 +63,7 @@ func (p *Point) Identify() error {
 	}
 	day := grain.bucketStart(t)
 	p.Grain, p.Dims = &grain, dims
-	p.TS = new(startOf(day))
+	p.TS = new(startOfDay(day))
 	p.PointKey = pointKey(grain, day)
 	p.SeriesID = seriesID(p.MetricKey, grain, dims)
 	return nil
@@ -71,7 +71,7 @@ func (p *Point) Identify() error {
 
 func pointKey(grain Grain, day string) string { return string(grain) + ":" + day }
 
-var seriesAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz")
+var seriesIDEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz")
 
 // seriesID returns an 80-bit digest. Null dims and an empty object identify the same series.
 func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
@@ -79,7 +79,7 @@ func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 		dims = nil
 	}
 	sum := sha256.Sum256([]byte(metricKey + "\x00" + string(grain) + "\x00" + string(dims)))
-	return seriesAlphabet.EncodeToString(sum[:10])
+	return seriesIDEncoding.EncodeToString(sum[:10])
 }
 
 // canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Two
@@ -99,8 +99,8 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 
 const midnightSuffix = "T00:00:00.000Z"
 
-// startOf returns the start of a day as a normalised timestamp.
-func startOf(day string) string { return day + midnightSuffix }
+// startOfDay returns the start of a day as a normalised timestamp.
+func startOfDay(day string) string { return day + midnightSuffix }
 
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 

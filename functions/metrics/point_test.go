@@ -119,10 +119,10 @@ func TestListPoints(t *testing.T) {
 		{Name: "no grain", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "grain": "year"}, Want: 400, WantMessage: "query.grain: must be one of day, week, month"},
 		{Name: "limit of none", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "limit": 0}, Want: 400, WantMessage: "query.limit"},
 		{Name: "limit above the most", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "limit": 1001}, Want: 400, WantMessage: "query.limit: must be between 1 and 1000"},
-		{Name: "scope", Key: s.Key(t, auth.MetricsWrite), Op: "list_metric_points", Args: map[string]any{"metricKey": "a"}, Want: 401, WantMessage: "metrics:read"},
+		{Name: "scope", Key: s.IssueKey(t, auth.MetricsWrite), Op: "list_metric_points", Args: map[string]any{"metricKey": "a"}, Want: 401, WantMessage: "metrics:read"},
 	})
 	for _, key := range []string{"", "A", "a..b", ".a", "a.", "a#b", "a-b", "1a", "a b", "é"} {
-		r := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey="+url.QueryEscape(key), "")
+		r := s.Send(t, s.IssueKey(t), "GET", pointsPath+"?metricKey="+url.QueryEscape(key), "")
 		if _, messages := r.Messages(t); r.Status != 400 || !strings.HasPrefix(messages[0], "query.metricKey: ") {
 			t.Errorf("key %q: status %d, want 400 for query.metricKey: %s", key, r.Status, r.Body)
 		}
@@ -251,7 +251,7 @@ func TestPointFields(t *testing.T) {
 	importLines(t, s, s.CompanyID, "metric-point",
 		`{"metricKey":"a","grain":null,"ts":"2026-04-01T23:30:00-01:00","dims":{"b": [1.50, {"z":null,"y":"<&>\u2028 é"}], "a":12345678901234567890.10},"value":1,"currency":"EUR","source":"a \"b\" & <c>","ingestedAt":"2026-04-02T03:04:05.678+01:00"}`,
 		`{"metricKey":"a","ts":"1700-01-01T00:00:00Z","ingestedAt":"9999-12-31T23:59:59.999Z"}`)
-	r := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey=a", "")
+	r := s.Send(t, s.IssueKey(t), "GET", pointsPath+"?metricKey=a", "")
 	items := r.Items(t)
 	for i, number := range numbers {
 		var want float64
@@ -447,7 +447,7 @@ func TestCoverage(t *testing.T) {
 	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40), nil); err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]map[metrics.Grain]metrics.Coverage{
+	for key, want := range map[string]map[metrics.Grain]metrics.DaySpan{
 		"a": {metrics.GrainDay: {First: "2024-05-06", Last: "2027-03-08"}, metrics.GrainWeek: {First: "2024-05-06", Last: "2033-09-26"}},
 		"b": {metrics.GrainMonth: {First: "2025-11-01", Last: "2029-02-01"}},
 		"c": {},

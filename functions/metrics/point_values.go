@@ -45,15 +45,15 @@ type monthCache struct {
 
 // millis returns the start of a day in milliseconds of Unix time.
 func (m *monthCache) millis(day string) (int64, error) {
-	const name = len("2006-01")
-	if day[:name] != m.name {
-		t, err := time.Parse("2006-01", day[:name])
+	const nameLen = len("2006-01")
+	if day[:nameLen] != m.name {
+		t, err := time.Parse("2006-01", day[:nameLen])
 		if err != nil {
 			return 0, err
 		}
-		m.name, m.begin = day[:name], t.UnixMilli()
+		m.name, m.begin = day[:nameLen], t.UnixMilli()
 	}
-	n, err := strconv.Atoi(day[name+1:])
+	n, err := strconv.Atoi(day[nameLen+1:])
 	return m.begin + int64(n-1)*24*time.Hour.Milliseconds(), err
 }
 

@@ -18,9 +18,9 @@ var pointTexts = map[string]bool{
 // Ensure the method readFast either decodes a stored point exactly as encoding/json does, or
 // returns false.
 func FuzzReadFast(f *testing.F) {
-	for text, quick := range pointTexts {
-		if got := new(pointValues).readFast(text, new(Point)); got != quick {
-			f.Errorf("quick(%s) = %t, want %t", text, got, quick)
+	for text, want := range pointTexts {
+		if got := new(pointValues).readFast(text, new(Point)); got != want {
+			f.Errorf("quick(%s) = %t, want %t", text, got, want)
 		}
 		f.Add(text)
 	}

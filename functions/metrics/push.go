@@ -47,7 +47,7 @@ const pushAttemptsMax = 16
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushAttemptsMax {
-		known, own, err := s.store.readPushedDefinitions(ctx, caller.CompanyID, in.keys())
+		known, createdEarlier, err := s.store.readPushedDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {
 			return result, err
 		}
@@ -55,17 +55,17 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 		if err != nil {
 			return result, err
 		}
-		with := func(created []string) PushResult {
+		buildResult := func(created []string) PushResult {
 			keys := slices.Clone(result.CreatedKeys)
-			for _, key := range slices.Concat(own, created) {
+			for _, key := range slices.Concat(createdEarlier, created) {
 				if !slices.Contains(keys, key) {
 					keys = append(keys, key)
 				}
 			}
 			return PushResult{result.Accepted, keys}
 		}
-		created, err := s.store.Push(ctx, caller.CompanyID, known, fresh, points, with)
-		result = with(created)
+		created, err := s.store.Push(ctx, caller.CompanyID, known, fresh, points, buildResult)
+		result = buildResult(created)
 		if !errors.Is(err, table.ErrExists) {
 			return result, err
 		}

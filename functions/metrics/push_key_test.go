@@ -40,7 +40,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "known", ""))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const pushes = 12
 	for i, c := range []struct {
 		name    string
@@ -121,7 +121,7 @@ func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) in
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
 	var points []string
-	for _, line := range storedPointsOf(t, s, prefix) {
+	for _, line := range storedRecordsOf(t, s, prefix) {
 		var r struct {
 			Key, MetricKey string
 			Dims           map[string]string
@@ -163,9 +163,9 @@ func TestPushThroughCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faults := &apitest.CrashingTransport{}
-			s := apitest.NewOver(t, metrics.Operations, faults)
+			s := apitest.NewWithTransport(t, metrics.Operations, faults)
 			faults.StopCrashing()
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			deaths, died := 0, true
 			for calls := 0; died; calls++ {
 				died = false
@@ -190,24 +190,24 @@ func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b te
 	first, all := pushWithKey(t, s, key, prefix, b.points...), len(b.points)
 	died = faults.Crashed()
 	faults.StopCrashing()
-	left := countStored(t, s, prefix, b)
-	if first.Status == http.StatusOK && (left != all || died && all > metricsPerTransaction) || first.Status != http.StatusOK && first.Status < 500 {
-		t.Errorf("%s: died %v: %d %s, and %d of %d points are stored", prefix, died, first.Status, first.Body, left, all)
+	storedCount := countStored(t, s, prefix, b)
+	if first.Status == http.StatusOK && (storedCount != all || died && all > metricsPerTransaction) || first.Status != http.StatusOK && first.Status < 500 {
+		t.Errorf("%s: died %v: %d %s, and %d of %d points are stored", prefix, died, first.Status, first.Body, storedCount, all)
 	}
-	other := func(when string, accepted bool) bool {
+	pushOther := func(when string, accepted bool) bool {
 		r := pushWithKey(t, s, key, prefix, pointOnDay("custom.other", "2026-01-01", 9))
 		if r.Status != http.StatusBadRequest && !(accepted && r.Status == http.StatusOK) {
 			t.Errorf("%s, %s: another push: %d %s", prefix, when, r.Status, r.Body)
 		}
 		return r.Status == http.StatusOK
 	}
-	if other("before the retry", left == 0) { // no part of the first push had started, so the key was free
+	if pushOther("before the retry", storedCount == 0) { // no part of the first push had started, so the key was free
 		return died
 	}
 	s.Clock.Advance(15 * time.Second)
 	retry := pushWithKey(t, s, key, prefix, b.points...)
-	if replayed := retry.Header.Get("Idempotent-Replayed") == "true"; replayed && left != all {
-		t.Errorf("%s: the response was remembered, and %d of %d points were stored", prefix, left, all)
+	if replayed := retry.Header.Get("Idempotent-Replayed") == "true"; replayed && storedCount != all {
+		t.Errorf("%s: the response was remembered, and %d of %d points were stored", prefix, storedCount, all)
 	}
 	if done := countStored(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
 		t.Errorf("%s: the retry: %d %s, and %d of %d points are stored", prefix, retry.Status, retry.Body, done, all)
@@ -219,7 +219,7 @@ func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b te
 	if again.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%s: the retry: %d %s\nand again: %d %s", prefix, retry.Status, retry.Body, again.Status, again.Body)
 	}
-	if other("at the end", false); countStored(t, s, prefix, b) != all {
+	if pushOther("at the end", false); countStored(t, s, prefix, b) != all {
 		t.Errorf("%s: another push changed the points", prefix)
 	}
 	return died
@@ -256,10 +256,10 @@ func TestPushesThroughLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, _ := start(t)
-	key, sent := s.Key(t), map[string]testPush{}
+	key, sent := s.IssueKey(t), map[string]testPush{}
 	synctest.Test(t, func(t *testing.T) { // on the fake clock, the pauses between attempts take no time
-		over, failures := &responseLosingTransport{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
-		process := apitest.NewOver(t, metrics.Operations, over)
+		transport, failures := &responseLosingTransport{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
+		process := apitest.NewWithTransport(t, metrics.Operations, transport)
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
@@ -273,8 +273,8 @@ func TestPushesThroughLostResponses(t *testing.T) {
 				t.Errorf("push of %s: status %d after %d failed attempts, want 200: %s", prefix, r.Status, failures, r.Body)
 			}
 		}
-		if over.lostCount < 20 {
-			t.Errorf("%d responses lost, want at least 20; %d attempts failed", over.lostCount, failures)
+		if transport.lostCount < 20 {
+			t.Errorf("%d responses lost, want at least 20; %d attempts failed", transport.lostCount, failures)
 		}
 	})
 	for prefix, b := range sent {
@@ -287,9 +287,9 @@ func TestPushesThroughLostResponses(t *testing.T) {
 // metricsPerTransaction is the maximum number of metrics in a push that fits in one transaction.
 const metricsPerTransaction = 24
 
-// storedPointsOf returns the points and the definitions of the metrics whose keys start with
+// storedRecordsOf returns the points and the definitions of the metrics whose keys start with
 // custom.<prefix>.
-func storedPointsOf(t *testing.T, s *apitest.Service, prefix string) []string {
+func storedRecordsOf(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	all := append(exportRecords(t, s, s.CompanyID, "metric-point"), exportRecords(t, s, s.CompanyID, "metric-definition")...)
 	return slices.DeleteFunc(all, func(line string) bool { return !strings.Contains(line, `"custom.`+prefix) })
@@ -302,9 +302,9 @@ func TestPushAfterACrashedOne(t *testing.T) {
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
 	counter := &apitest.RoundTripCounter{Transport: faults} // its Count method makes the waiting push wait on a fake clock
-	s := apitest.NewOver(t, metrics.Operations, counter)
+	s := apitest.NewWithTransport(t, metrics.Operations, counter)
 	faults.StopCrashing()
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	body := pointsOfMetrics(30, "m", 1)
 	faults.CrashAfter(4, false) // after the calls for the API key, the stored response, the definitions and the claim
 	if r := pushWithKey(t, s, key, "k", body...); r.Status < 500 {
@@ -324,12 +324,12 @@ func TestPushAfterACrashedOne(t *testing.T) {
 	if code, _ := waited.Messages(t); waited.Status != http.StatusServiceUnavailable || code != "unavailable" || waited.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s, Retry-After %q", waited.Status, waited.Body, waited.Header.Get("Retry-After"))
 	}
-	if got := storedPointsOf(t, s, "m"); len(got) != 0 {
+	if got := storedRecordsOf(t, s, "m"); len(got) != 0 {
 		t.Errorf("%d records are stored", len(got))
 	}
 	s.Clock.Advance(15 * time.Second)
-	if r := pushWithKey(t, s, key, "k", body...); r.Status != http.StatusOK || len(storedPointsOf(t, s, "m")) != 60 {
-		t.Errorf("%d %s, %d records", r.Status, r.Body, len(storedPointsOf(t, s, "m")))
+	if r := pushWithKey(t, s, key, "k", body...); r.Status != http.StatusOK || len(storedRecordsOf(t, s, "m")) != 60 {
+		t.Errorf("%d %s, %d records", r.Status, r.Body, len(storedRecordsOf(t, s, "m")))
 	}
 }
 
@@ -338,7 +338,7 @@ func TestPushAfterACrashedOne(t *testing.T) {
 func TestCreatedKeysOfExpiredPush(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	body := pointsOfMetrics(30, "m", 1)
 	for day, want := range []int{30, 0, 0} {
 		r := pushWithKey(t, s, key, "k", body...)

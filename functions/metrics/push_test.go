@@ -44,7 +44,7 @@ func pointOnDay(key, day string, value float64) string {
 func listPoints(t *testing.T, s *apitest.Service, query string) []string {
 	t.Helper()
 	var out []string
-	for _, item := range s.Send(t, s.Key(t), "GET", pointsPath+"?limit=1000&metricKey="+query, "").Items(t) {
+	for _, item := range s.Send(t, s.IssueKey(t), "GET", pointsPath+"?limit=1000&metricKey="+query, "").Items(t) {
 		out = append(out, dayAndValue(item))
 	}
 	return out
@@ -62,7 +62,7 @@ func TestPushOnePoint(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "revenue.mrr", ""))
-	key := s.Key(t, auth.MetricsWrite, auth.MetricsRead)
+	key := s.IssueKey(t, auth.MetricsWrite, auth.MetricsRead)
 	created := mustPush(t, s, key, `{"metricKey":"revenue.mrr","ts":"2026-08-11T01:30:00+02:00","value":1e2,"grain":"day",`+
 		`"dims":{"plan":"pro","country":"a <b> & \u2028"},"currency":"EUR","baseValue":-0.5,"source":"billing"}`)
 	requireEqual(t, "created", created, []string{})
@@ -77,7 +77,7 @@ func TestPushOnePoint(t *testing.T) {
 		"ts": "2026-08-10T00:00:00.000Z", "dims": map[string]any{"plan": "pro", "country": "a <b> & \u2028"}, "value": 100.0, "currency": "EUR",
 		"baseValue": -0.5, "source": "billing", "ingestedAt": "2026-08-11T09:30:00.000Z",
 	})
-	if code, messages := push(t, s, s.Key(t, auth.MetricsRead), pointOnDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
+	if code, messages := push(t, s, s.IssueKey(t, auth.MetricsRead), pointOnDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
 		t.Errorf("with metrics:read alone: %s %v", code, messages)
 	}
 	if limit := push(t, s, key, pointOnDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != `"push";q=60;w=60` {
@@ -91,7 +91,7 @@ func TestPushOnePoint(t *testing.T) {
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	point := func(ts, grain string, value int, more string) string {
 		return fmt.Sprintf(`{"metricKey":"custom.a","ts":%q,"grain":%q,"value":%d%s}`, ts, grain, value, more)
 	}
@@ -126,7 +126,7 @@ func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "web.visits", `,"needsReview":false`))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	requireEqual(t, "created", mustPush(t, s, key,
 		pointOnDay("web.visits", "2026-01-01", 1), pointOnDay("signups", "2026-01-01", 2), pointOnDay("custom.signups", "2026-01-02", 3),
 		pointOnDay("custom.x", "2026-01-01", 4), pointOnDay("custom", "2026-01-01", 5),
@@ -165,7 +165,7 @@ func TestPushUnderBothNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "web.visits", `,"aggregation":"sum"`), definitionJSON(2, "custom.leads", ""))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	requireEqual(t, "created", mustPush(t, s, key,
 		pointOnDay("web.visits", "2026-01-01", 1), pointOnDay("custom.web.visits", "2026-01-02", 2), pointOnDay("leads", "2026-01-01", 3), pointOnDay("custom.leads", "2026-01-02", 4),
 		pointOnDay("new", "2026-01-01", 5), pointOnDay("custom.new", "2026-01-02", 6), pointOnDay("custom.custom.new", "2026-01-01", 7),
@@ -196,7 +196,7 @@ func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "margin", `,"kind":"derived","formula":"x"`), definitionJSON(2, "custom.ratio", `,"kind":"derived","formula":"x"`), definitionJSON(3, "a", `,"kind":"split","dimensions":["country"]`))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	good := pointOnDay("a", "2026-01-01", 1)
 	const derived = "must not be a derived metric, whose values are computed from other metrics"
 	for _, c := range []struct {
@@ -293,9 +293,9 @@ func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	calls := &barrierTransport{}
-	s := apitest.NewOver(t, metrics.Operations, calls)
+	s := apitest.NewWithTransport(t, metrics.Operations, calls)
 	calls.expect(nil)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "known", ""))
 	day := mustDay(t, "2025-01-01")
 	batch := func(n int, point func(i int) string) (out []string) {
@@ -343,7 +343,7 @@ func TestPushCalls(t *testing.T) {
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const callers, days = 8, 24
 	created := make([][]string, callers)
 	var wait sync.WaitGroup
@@ -421,8 +421,8 @@ func (s *failingTransport) arm(call string, skip, n int, lose bool) {
 func TestPushAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	faults := &failingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, faults)
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, metrics.Operations, faults)
+	key := s.IssueKey(t)
 	faults.arm("TransactWriteItems", 0, 1, true)
 	requireEqual(t, "created", mustPush(t, s, key, pointOnDay("a", "2026-01-01", 1), pointOnDay("b", "2026-01-01", 2)), []string{"custom.a", "custom.b"})
 	requireEqual(t, "a", listPoints(t, s, "custom.a"), []string{"2026-01-01 1"})
@@ -435,9 +435,9 @@ func TestPushAfterLostResponse(t *testing.T) {
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
 	faults := &failingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, faults)
-	key := s.Key(t)
-	many := func(n int, prefix string) (out []string) {
+	s := apitest.NewWithTransport(t, metrics.Operations, faults)
+	key := s.IssueKey(t)
+	makePoints := func(n int, prefix string) (out []string) {
 		for i := range n {
 			out = append(out, pointOnDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(i)))
 		}
@@ -446,24 +446,24 @@ func TestPushAfterFailure(t *testing.T) {
 	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records; one transaction fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.arm("TransactWriteItems", 0, 1, false)
-		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
+		if r := push(t, s, key, makePoints(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
 			t.Fatalf("push of %d records: status %d, want 500 that is safe to retry: %s", records, r.Status, r.Body)
 		}
 		faults.arm("", 0, 0, false)
-		stored := func() (points, definitions []string) {
-			of := func(lines []string) []string {
+		storedRecords := func() (points, definitions []string) {
+			withPrefix := func(lines []string) []string {
 				return slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "custom."+prefix) })
 			}
-			return of(exportRecords(t, s, s.CompanyID, "metric-point")), of(exportRecords(t, s, s.CompanyID, "metric-definition"))
+			return withPrefix(exportRecords(t, s, s.CompanyID, "metric-point")), withPrefix(exportRecords(t, s, s.CompanyID, "metric-definition"))
 		}
-		some, defined := stored()
+		some, defined := storedRecords()
 		if len(some) != len(defined) || records == 24 && len(some) > 0 || len(some) >= records {
 			t.Errorf("%d records: %d points and %d definitions after the failure", records, len(some), len(defined))
 		}
-		if created := mustPush(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {
+		if created := mustPush(t, s, key, makePoints(records, prefix)...); len(created) != records-len(defined) {
 			t.Errorf("%d records: %d definitions created, %d existed before", records, len(created), len(defined))
 		}
-		if all, definitions := stored(); len(all) != records || len(definitions) != records {
+		if all, definitions := storedRecords(); len(all) != records || len(definitions) != records {
 			t.Errorf("%d records: %d points and %d definitions after the retry", records, len(all), len(definitions))
 		}
 	}
@@ -482,7 +482,7 @@ func TestPushedPointsTransfer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustPush(t, s, s.Key(t), string(text), pointOnDay("b", "0001-01-01", 1), pointOnDay("b", "9999-12-31", 2))
+	mustPush(t, s, s.IssueKey(t), string(text), pointOnDay("b", "0001-01-01", 1), pointOnDay("b", "9999-12-31", 2))
 	lines := exportRecords(t, s, s.CompanyID, "metric-point")
 	other := s.Table.NewID("co")
 	importLines(t, s, other, "metric-point", lines...)
@@ -525,14 +525,14 @@ func (i *beforeNamedCallTransport) arm(call string, before func()) {
 func TestPushLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	between := &beforeNamedCallTransport{}
-	s := apitest.NewOver(t, metrics.Operations, between)
-	quiet := apitest.New(t, metrics.Operations)
-	quiet.CompanyID = s.CompanyID
-	key := s.Key(t)
+	transport := &beforeNamedCallTransport{}
+	s := apitest.NewWithTransport(t, metrics.Operations, transport)
+	otherCaller := apitest.New(t, metrics.Operations)
+	otherCaller.CompanyID = s.CompanyID
+	key := s.IssueKey(t)
 	for i, c := range []struct {
-		metrics int
-		defines string // the name that the other caller defines, with %s for the key of the first metric
+		metrics     int
+		definedName string // the name that the other caller defines, with %s for the key of the first metric
 	}{
 		{1, "%s"}, {1, "custom.%s"}, {60, "%s"}, {60, "custom.%s"},
 	} {
@@ -542,27 +542,29 @@ func TestPushLosesRace(t *testing.T) {
 			batch = append(batch, pointOnDay(name(n), "2026-01-01", float64(n)))
 			want = append(want, "custom."+name(n))
 		}
-		defines := fmt.Sprintf(c.defines, name(0))
-		between.arm("TransactWriteItems", func() { importLines(t, quiet, s.CompanyID, "metric-definition", definitionJSON(i, defines, "")) })
+		definedKey := fmt.Sprintf(c.definedName, name(0))
+		transport.arm("TransactWriteItems", func() {
+			importLines(t, otherCaller, s.CompanyID, "metric-definition", definitionJSON(i, definedKey, ""))
+		})
 		created := mustPush(t, s, key, batch...)
 		slices.Sort(created)
 		requireEqual(t, "created", created, want[1:len(want):len(want)])
 		for n := range c.metrics {
 			if got := listPoints(t, s, name(n)); len(got) != 1 || got[0] != fmt.Sprintf("2026-01-01 %d", n) {
-				t.Errorf("%d metrics, and another caller defines %s: the points of %s are %v", c.metrics, defines, name(n), got)
+				t.Errorf("%d metrics, and another caller defines %s: the points of %s are %v", c.metrics, definedKey, name(n), got)
 			}
 		}
 		if keys := strings.Fields(definedKeys(t, s)); slices.Contains(keys, name(0)) == slices.Contains(keys, "custom."+name(0)) {
-			t.Errorf("another caller defines %s: %v", defines, keys)
+			t.Errorf("another caller defines %s: %v", definedKey, keys)
 		}
 	}
 }
 
 // panickingTransport is a transport that panics on the second transaction.
-type panickingTransport struct{ callsUntilPanic atomic.Int64 }
+type panickingTransport struct{ transactionCount atomic.Int64 }
 
 func (p *panickingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.callsUntilPanic.Add(1) == 2 {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.transactionCount.Add(1) == 2 {
 		panic("planted")
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -572,8 +574,8 @@ func (p *panickingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // stores the rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()
-	s := apitest.NewOver(t, metrics.Operations, &panickingTransport{})
-	key := s.Key(t)
+	s := apitest.NewWithTransport(t, metrics.Operations, &panickingTransport{})
+	key := s.IssueKey(t)
 	var points []string
 	for i := range 60 {
 		points = append(points, pointOnDay(fmt.Sprintf("of_%d", i), "2026-01-01", float64(i)))

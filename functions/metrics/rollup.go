@@ -98,19 +98,19 @@ func (b *bucketSums) merge(other *bucketSums) {
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // point returns the computed point of a bucket that has at least one day.
-func (b *bucketSums) point(grain Grain, at Position, how Aggregation) Point {
+func (b *bucketSums) point(grain Grain, at Position, aggregation Aggregation) Point {
 	p := b.newestDay
 	p.Grain, p.TS, p.SeriesID, p.PointKey = &grain, &at.ts, at.seriesID, pointKey(grain, dayOf(at.ts))
 	p.IngestedAt = b.ingestedAt
-	if how == AggregationLast {
+	if aggregation == AggregationLast {
 		return p
 	}
 	p.Value, p.BaseValue, p.Currency, p.Source = nil, nil, nil, nil
 	if !b.hasMixedCurrencies {
-		p.Value, p.Currency = new(aggregateValues(how, &b.values, b.days, b.minValue, b.maxValue)), b.currency
+		p.Value, p.Currency = new(aggregateValues(aggregation, &b.values, b.days, b.minValue, b.maxValue)), b.currency
 	}
 	if b.baseDays == b.days {
-		p.BaseValue = new(aggregateValues(how, &b.bases, b.days, b.minBase, b.maxBase))
+		p.BaseValue = new(aggregateValues(aggregation, &b.bases, b.days, b.minBase, b.maxBase))
 	}
 	if !b.hasMixedSources {
 		p.Source = b.source
@@ -118,8 +118,8 @@ func (b *bucketSums) point(grain Grain, at Position, how Aggregation) Point {
 	return p
 }
 
-func aggregateValues(how Aggregation, sum *exactSum, days int, least, most float64) float64 {
-	switch how {
+func aggregateValues(aggregation Aggregation, sum *exactSum, days int, least, most float64) float64 {
+	switch aggregation {
 	case AggregationMin:
 		return least
 	case AggregationMax:
@@ -152,7 +152,7 @@ func (c *computedPoints) addDays(days []Point) (added int) {
 		if p.Value == nil {
 			continue
 		}
-		at := c.finder.dayPosition(&p)
+		at := c.finder.bucketPosition(&p)
 		b := c.days[at]
 		if b == nil {
 			b = &bucketSums{}
@@ -172,8 +172,8 @@ func (c *computedPoints) withRule(rule rollupRule) candidatePoints {
 	return c
 }
 
-func (c *computedPoints) finalCount(want int) (n int, oldest string) {
-	return finalCountOf(c.positions(), want)
+func (c *computedPoints) countNewest(want int) (n int, oldest string) {
+	return countNewestOf(c.positions(), want)
 }
 
 func (c *computedPoints) page(limit int) (points []Point, next Position) {
@@ -216,8 +216,8 @@ func newBucketFinder(grain Grain) bucketFinder {
 	return bucketFinder{grain, map[string]string{}, map[string]string{}}
 }
 
-// dayPosition returns the position of the bucket that a day belongs to.
-func (f bucketFinder) dayPosition(day *Point) Position {
+// bucketPosition returns the position of the bucket that a day belongs to.
+func (f bucketFinder) bucketPosition(day *Point) Position {
 	id, ok := f.series[day.SeriesID]
 	if !ok {
 		id = seriesID(day.MetricKey, f.grain, canonicalDims(day.Dims))
@@ -225,7 +225,7 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	}
 	start, ok := f.starts[*day.TS]
 	if !ok {
-		start = startOf(f.grain.startOfBucket(dayOf(*day.TS)))
+		start = startOfDay(f.grain.bucketStartOfDay(dayOf(*day.TS)))
 		f.starts[*day.TS] = start
 	}
 	return Position{start, id}

@@ -47,7 +47,7 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	type bucket struct{ ts, dims string }
 	out := map[bucket]metrics.Point{}
 	days := map[bucket][]metrics.Point{}
-	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
+	canRollUp := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
 	for _, p := range w.points {
 		dims := string(p.Dims)
 		if dims == "{}" {
@@ -56,7 +56,7 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 		switch {
 		case *p.Grain == grain:
 			out[bucket{*p.TS, dims}] = p
-		case *p.Grain == metrics.GrainDay && computes && p.Value != nil:
+		case *p.Grain == metrics.GrainDay && canRollUp && p.Value != nil:
 			start := startOfBucket(grain, mustDay(t, (*p.TS)[:10])).Format("2006-01-02") + "T00:00:00.000Z"
 			days[bucket{start, dims}] = append(days[bucket{start, dims}], p)
 		}
@@ -82,9 +82,9 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 // combine. A window that contains only such buckets is refused.
 func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
-	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
-	combines := computes && (w.aggregation == "sum" || w.aggregation == "min" || w.aggregation == "max")
-	plain := func(p metrics.Point) bool { return len(p.Dims) == 0 || string(p.Dims) == "{}" }
+	canRollUp := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
+	canCombine := canRollUp && (w.aggregation == "sum" || w.aggregation == "min" || w.aggregation == "max")
+	hasNoDims := func(p metrics.Point) bool { return len(p.Dims) == 0 || string(p.Dims) == "{}" }
 	starts := map[string]bool{}
 	startOf := func(p metrics.Point) string {
 		if *p.Grain == grain {
@@ -105,7 +105,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 			if *p.Grain != grain || startOf(p) != ts {
 				continue
 			}
-			if plain(p) {
+			if hasNoDims(p) {
 				own = &p
 				continue
 			}
@@ -115,10 +115,10 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 			}
 		}
 		for _, p := range w.points {
-			if *p.Grain != metrics.GrainDay || grain == metrics.GrainDay || startOf(p) != ts || p.Value == nil || !computes {
+			if *p.Grain != metrics.GrainDay || grain == metrics.GrainDay || startOf(p) != ts || p.Value == nil || !canRollUp {
 				continue
 			}
-			if plain(p) {
+			if hasNoDims(p) {
 				ownDays = append(ownDays, p)
 				continue
 			}
@@ -133,10 +133,10 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 			list = append(list, *own)
 		case len(ownDays) > 0:
 			list = append(list, w.combineDays(t, grain, ts, ownDays))
-		case combines && len(others) > 0:
+		case canCombine && len(others) > 0:
 			others[len(others)-1].Dims = nil
 			list = append(list, w.combineDays(t, grain, ts, others))
-		case !combines && hasOther:
+		case !canCombine && hasOther:
 			refused = append(refused, ts)
 		}
 	}
@@ -148,8 +148,8 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 // of the buckets listed in `refused`.
 func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
 	t.Helper()
-	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
-	if slices.ContainsFunc(refused, in) && !slices.ContainsFunc(totals, func(p metrics.Point) bool { return in(*p.TS) }) {
+	inWindow := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
+	if slices.ContainsFunc(refused, inWindow) && !slices.ContainsFunc(totals, func(p metrics.Point) bool { return inWindow(*p.TS) }) {
 		_, _, err := store.ListPoints(t.Context(), companyID, q)
 		if public := fault.PublicError(err); err == nil || public.Code != fault.BadRequest || !strings.Contains(public.Messages[0], "choose one with seriesId") {
 			t.Errorf("%+v: error %v, want bad_request: choose one with seriesId", q, err)
@@ -241,7 +241,7 @@ func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 	for _, dims := range allDims[:1+random.IntN(len(allDims))] {
 		mixed, base, density := random.IntN(3) == 0, random.IntN(3), []float64{1, .6, .1}[random.IntN(3)]
 		currency, source, size := random.IntN(3), random.IntN(3), random.IntN(3)
-		point := func(grain metrics.Grain, day time.Time) {
+		addPoint := func(grain metrics.Grain, day time.Time) {
 			p := metrics.Point{MetricKey: key, Grain: &grain, TS: new(day.Format(time.RFC3339)), Dims: dims, CompanyID: s.CompanyID}
 			value := func() *float64 {
 				switch size {
@@ -273,11 +273,11 @@ func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 		for i := range length {
 			day := first.AddDate(0, 0, i)
 			if random.Float64() < density {
-				point(metrics.GrainDay, day)
+				addPoint(metrics.GrainDay, day)
 			}
 			for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
 				if startOfBucket(grain, day).Equal(day) && random.IntN(4) == 0 {
-					point(grain, day)
+					addPoint(grain, day)
 				}
 			}
 		}
@@ -296,7 +296,7 @@ func TestRollUpAgainstOracle(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s, store := start(t)
 	random := rand.New(rand.NewPCG(20261122, 1))
-	computed := 0
+	compared := 0
 	for i, c := range []struct{ aggregation, kind string }{
 		{"sum", "measured"}, {"avg", "split"}, {"min", ""}, {"max", "split"}, {"last", "measured"}, {"sum", ""}, {"avg", "measured"}, {"min", "derived"},
 		{"last", "split"}, {"none", "measured"}, {"", "split"}, {"sum", "derived"},
@@ -304,9 +304,9 @@ func TestRollUpAgainstOracle(t *testing.T) {
 		w := randomOracle(t, s, store, random, fmt.Sprintf("r%d.a%s_%s", i, c.aggregation, c.kind), c.aggregation, c.kind)
 		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth, metrics.GrainDay} {
 			all := w.expectedPoints(t, grain)
-			computed += len(all)
+			compared += len(all)
 			totals, refused := w.expectedTotal(t, grain)
-			computed += len(totals)
+			compared += len(totals)
 			for _, limit := range []int{1000, 1 + random.IntN(4), 5 + random.IntN(60)} {
 				q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit}
 				if limit < 1000 || random.IntN(2) == 0 {
@@ -326,8 +326,8 @@ func TestRollUpAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	if computed < 3000 {
-		t.Errorf("only %d points were compared", computed)
+	if compared < 3000 {
+		t.Errorf("only %d points were compared", compared)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestRollUpNeedsAggregation(t *testing.T) {
 	if err := stored.Identify(); err != nil {
 		t.Fatal(err)
 	}
-	item := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey=sum&grain=week", "").Items(t)[0]
+	item := s.Send(t, s.IssueKey(t), "GET", pointsPath+"?metricKey=sum&grain=week", "").Items(t)[0]
 	requireEqual(t, "computed", item, map[string]any{
 		"seriesId": stored.SeriesID, "pointKey": stored.PointKey, "companyId": s.CompanyID, "metricKey": "sum", "grain": "week", "ts": "2026-08-03T00:00:00.000Z",
 		"dims": map[string]any{"c": "de"}, "value": 3.0, "currency": nil, "baseValue": nil, "source": nil, "ingestedAt": "2026-08-06T02:00:00.123Z",

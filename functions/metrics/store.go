@@ -108,9 +108,9 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 // id record is missing or wrong, because the definition was stored without one or was replaced by
 // an import.
 func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, found bool, err error) {
-	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
+	idRecord, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
-		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, name.Key))
+		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, idRecord.Key))
 	}
 	if errors.Is(err, fault.ErrNotFound) {
 		return Definition{}, false, nil
@@ -143,9 +143,9 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 // stores the id record for the next time and calls `do` again. Returns fault.ErrNotFound when no
 // definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
-	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
+	idRecord, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
-		err = do(name.Key)
+		err = do(idRecord.Key)
 	}
 	if !errors.Is(err, fault.ErrNotFound) {
 		return err
@@ -168,11 +168,11 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d, "")...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
-		stored := d.Key
+		existingKey := d.Key
 		if _, taken := canceled.Failed(0); !taken {
-			stored = aliasOf(d.Key)
+			existingKey = aliasOf(d.Key)
 		}
-		return Definition{}, fault.New(fault.Conflict, "body.key: the metric is already defined, as %s", stored)
+		return Definition{}, fault.New(fault.Conflict, "body.key: the metric is already defined, as %s", existingKey)
 	}
 	return d, err
 }

@@ -119,11 +119,11 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 
 // splitBuckets returns the attribute names of a record's points that are in the range, and of one
 // point that is not. The latter is empty if all points are in the range.
-func (of PointRange) splitBuckets(record pointRecord, item table.Item) (inside []string, outside string) {
+func (r PointRange) splitBuckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {
 		case !stored:
-		case of.contains(record, name):
+		case r.contains(record, name):
 			inside = append(inside, name)
 		default:
 			outside = name
@@ -133,9 +133,9 @@ func (of PointRange) splitBuckets(record pointRecord, item table.Item) (inside [
 }
 
 // contains reports whether a bucket of a record is in the range.
-func (of PointRange) contains(record pointRecord, name string) bool {
+func (r PointRange) contains(record pointRecord, name string) bool {
 	day, ok := record.Grain.dayOfAttribute(record.periodOfKey(), name)
-	return ok && day >= of.From && day <= of.To
+	return ok && day >= r.From && day <= r.To
 }
 
 // exactBucketsCondition returns a condition that limits which of the given buckets of a record have
@@ -153,18 +153,18 @@ func exactBucketsCondition(buckets, stored []string) (condition string, names ma
 }
 
 // deleteRecord deletes a record if it has points in exactly the buckets listed in `inside`.
-// Otherwise, it returns the stored record in `left`.
-func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
+// Otherwise, it returns the stored record in `current`.
+func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, current table.Item, err error) {
 	condition, names := exactBucketsCondition(record.Grain.attributes(record.periodOfKey()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
 // removeBuckets removes the points listed in `inside` from a record. It does so only if the record
 // has no other points in the range and still has the point named by `outside`, which is not in the
-// range. If that condition fails, it returns the stored record in `left`. If two deletes together
-// cover all points of a record, the second one finds no point outside of its range, so no empty
-// record remains.
-func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
+// range. If that condition fails, it returns the stored record in `current`. If two deletes
+// together cover all points of a record, the second one finds no point outside of its range, so no
+// empty record remains.
+func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRange, inside []string, outside string) (done bool, current table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !r.contains(record, name) })
 	condition, names := exactBucketsCondition(buckets, inside)
 	condition += " AND attribute_exists(#" + outside + ")"
@@ -183,6 +183,6 @@ func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRan
 	if !errors.As(err, &failed) {
 		return err == nil, nil, err
 	}
-	by, _ := failed.Item[deleteTokenAttr].(*types.AttributeValueMemberS)
-	return by != nil && by.Value == token, failed.Item, nil
+	lastToken, _ := failed.Item[deleteTokenAttr].(*types.AttributeValueMemberS)
+	return lastToken != nil && lastToken.Value == token, failed.Item, nil
 }

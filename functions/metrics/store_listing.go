@@ -24,7 +24,7 @@ import (
 // sent.
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
 	l, err := s.startListing(ctx, companyID, q)
-	for err == nil && !l.complete() {
+	for err == nil && !l.isComplete() {
 		if err = l.checkSize(s.unitsMax); err == nil {
 			err = l.readMore(ctx)
 		}
@@ -90,21 +90,21 @@ type grainSource struct {
 // days, until setRollupRule finds that they do not combine.
 func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	l := &pointListing{table: s.table, q: q}
-	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordCountFor(l.wantedPoints()))
-	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordCountFor(l.wantedPoints()+1))
+	grainReader := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordCountFor(l.wantedCount()))
+	dayReader := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordCountFor(l.wantedCount()+1))
 	switch {
 	case q.Total:
 		t := newTotalPoints(q.MetricKey, q.Grain)
 		l.candidates = t
-		l.sources = []grainSource{{own, t.position, t.addStored}, {days, t.dayPosition, t.addDays}}
+		l.sources = []grainSource{{grainReader, t.position, t.addStored}, {dayReader, t.dayPosition, t.addDays}}
 	case q.Grain == GrainDay:
-		p := &storedPoints{limit: l.wantedPoints()}
+		p := &storedPoints{limit: l.wantedCount()}
 		l.candidates = p
-		l.sources = []grainSource{{own, positionOf, p.addStored}}
+		l.sources = []grainSource{{grainReader, positionOf, p.addStored}}
 	default:
-		c := newComputedPoints(q.Grain, l.wantedPoints())
+		c := newComputedPoints(q.Grain, l.wantedCount())
 		l.candidates = c
-		l.sources = []grainSource{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
+		l.sources = []grainSource{{grainReader, positionOf, c.addStored}, {dayReader, c.finder.bucketPosition, c.addDays}}
 	}
 	if q.Grain == GrainDay { // days are not computed from anything
 		l.dropDaySource()
@@ -112,9 +112,9 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	return l
 }
 
-// wantedPoints returns one more than the number of points that fit on the page. The extra point
+// wantedCount returns one more than the number of points that fit on the page. The extra point
 // shows whether there is a next page.
-func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
+func (l *pointListing) wantedCount() int { return l.q.Limit + 1 }
 
 // setRollupRule sets how days and series combine. If days do not combine, the listing stops reading
 // them.
@@ -127,32 +127,32 @@ func (l *pointListing) setRollupRule(rule rollupRule) {
 
 func (l *pointListing) dropDaySource() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have points for the page. It also returns the
-// day from which they must be read completely, or "" as long as the page is not full.
-func (l *pointListing) missingSources() (open []grainSource, since string) {
-	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
+// incompleteSources returns the sources that may still have points for the page. It also returns
+// the day from which they must be read completely, or "" as long as the page is not full.
+func (l *pointListing) incompleteSources() (open []grainSource, since string) {
+	if n, oldest := l.candidates.countNewest(l.wantedCount()); n == l.wantedCount() {
 		since = dayOf(oldest)
 	}
 	for _, s := range l.sources {
-		if !s.complete(since) {
+		if !s.isComplete(since) {
 			open = append(open, s)
 		}
 	}
 	return open, since
 }
 
-func (l *pointListing) complete() bool {
-	open, _ := l.missingSources()
+func (l *pointListing) isComplete() bool {
+	open, _ := l.incompleteSources()
 	return len(open) == 0
 }
 
 // readMore reads more records in parallel, from every source that may still have points for the
 // page.
 func (l *pointListing) readMore(ctx context.Context) error {
-	open, since := l.missingSources()
-	known, _ := l.candidates.finalCount(l.wantedPoints())
+	open, since := l.incompleteSources()
+	known, _ := l.candidates.countNewest(l.wantedCount())
 	err := parallel.Do(len(open), len(open), func(n int) error {
-		open[n].planRound(since, l.wantedPoints()-known)
+		open[n].planRound(since, l.wantedCount()-known)
 		return open[n].read(ctx, l.table)
 	})
 	if err != nil {

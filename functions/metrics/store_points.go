@@ -25,12 +25,12 @@ type PointQuery struct {
 	Total    bool   // one series for the whole metric (see totalPoints); cannot be combined with SeriesID
 }
 
-// dayWindow is a range of days, both ends inclusive. An empty bound means unbounded.
-type dayWindow struct{ from, to string }
+// dayRange is a range of days, both ends inclusive. An empty bound means unbounded.
+type dayRange struct{ from, to string }
 
 // window returns the range of days on which the buckets of the page can start.
-func (q PointQuery) window() dayWindow {
-	w := dayWindow{q.From, q.To}
+func (q PointQuery) window() dayRange {
+	w := dayRange{q.From, q.To}
 	if before := q.Before.ts; before != "" && (w.to == "" || dayOf(before) < w.to) {
 		w.to = dayOf(before)
 	}
@@ -38,13 +38,13 @@ func (q PointQuery) window() dayWindow {
 }
 
 // dayWindow returns the days of all buckets that start in the range returned by window.
-func (q PointQuery) dayWindow() dayWindow {
+func (q PointQuery) dayWindow() dayRange {
 	w := q.window()
-	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket that contains the day w.from starts before the window
-		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.startOfBucket(w.from)))
+	if w.from != "" && q.Grain.bucketStartOfDay(w.from) != w.from { // the bucket that contains the day w.from starts before the window
+		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.bucketStartOfDay(w.from)))
 	}
 	if w.to != "" {
-		w.to = q.Grain.lastDayOf(q.Grain.startOfBucket(w.to))
+		w.to = q.Grain.lastDayOf(q.Grain.bucketStartOfDay(w.to))
 	}
 	return w
 }
@@ -121,12 +121,12 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 	}
 }
 
-// Coverage contains the first and the last day on which buckets of a metric start.
-type Coverage struct{ First, Last string }
+// DaySpan contains the first and the last day on which buckets of a metric start.
+type DaySpan struct{ First, Last string }
 
 // Coverage returns the span of each grain for which a metric has stored points. It reads the oldest
 // and the newest record of each grain.
-func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[Grain]Coverage, error) {
+func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[Grain]DaySpan, error) {
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty if the grain has no points
 	err := parallel.Do(len(ends), len(ends), func(n int) error {
@@ -148,10 +148,10 @@ func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[G
 		}
 		return nil
 	})
-	spans := map[Grain]Coverage{}
+	spans := map[Grain]DaySpan{}
 	for i, grain := range grains {
 		if ends[2*i] != "" {
-			spans[Grain(grain)] = Coverage{ends[2*i], ends[2*i+1]}
+			spans[Grain(grain)] = DaySpan{ends[2*i], ends[2*i+1]}
 		}
 	}
 	return spans, err

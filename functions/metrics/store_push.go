@@ -25,11 +25,11 @@ const pushConcurrency = 21
 // DefinitionsByKey returns the definitions that exist for the given keys, as a map by key. The keys
 // must be distinct.
 func (s Store) DefinitionsByKey(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
-	at := make([]table.Key, len(keys))
+	tableKeys := make([]table.Key, len(keys))
 	for i, key := range keys {
-		at[i] = definitionKey(companyID, key)
+		tableKeys[i] = definitionKey(companyID, key)
 	}
-	found, err := table.BatchGet[Definition](ctx, s.table, at)
+	found, err := table.BatchGet[Definition](ctx, s.table, tableKeys)
 	known := make(map[string]Definition, len(found))
 	for _, d := range found {
 		known[d.Key] = d
@@ -45,24 +45,24 @@ type pushedDefinitionRecord struct {
 }
 
 // readPushedDefinitions returns the definitions that exist for the keys of a push, as a map by key.
-// In `own`, it returns the keys of the definitions that an earlier attempt of this push created
-// before it crashed or failed.
-func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
-	at := make([]table.Key, len(keys))
+// In `createdEarlier`, it returns the keys of the definitions that an earlier attempt of this push
+// created before it crashed or failed.
+func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, createdEarlier []string, err error) {
+	tableKeys := make([]table.Key, len(keys))
 	for i, key := range keys {
-		at[i] = definitionKey(companyID, key)
+		tableKeys[i] = definitionKey(companyID, key)
 	}
-	found, err := table.BatchGet[pushedDefinitionRecord](ctx, s.table, at)
+	found, err := table.BatchGet[pushedDefinitionRecord](ctx, s.table, tableKeys)
 	known = make(map[string]Definition, len(found))
 	now, _ := timestamp.Parse(s.now())
 	origin, since := idempotency.Fingerprint(ctx), timestamp.Format(now.Add(-idempotency.ResponseTTL))
 	for _, d := range found {
 		known[d.Key] = d.Definition
 		if d.Origin != nil && *d.Origin == origin && d.CreatedAt != nil && *d.CreatedAt > since {
-			own = append(own, d.Key)
+			createdEarlier = append(createdEarlier, d.Key)
 		}
 	}
-	return known, own, err
+	return known, createdEarlier, err
 }
 
 // Push stores new definitions and points. It sets the ids of the definitions; the points must
@@ -105,12 +105,12 @@ func (s Store) Push(ctx context.Context, companyID string, known map[string]Defi
 		return nil, err
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
-	panicked := parallel.Do(len(p.parts), pushConcurrency, func(n int) error {
+	panicErr := parallel.Do(len(p.parts), pushConcurrency, func(n int) error {
 		createdBy[n], failures[n] = p.storePart(ctx, p.parts[n], nil)
 		return nil // nil, so that the other parts are still stored
 	})
-	if panicked != nil {
-		return nil, panicked
+	if panicErr != nil {
+		return nil, panicErr
 	}
 	for _, failure := range failures {
 		if failure != nil && (err == nil || errors.Is(err, table.ErrExists)) {
@@ -199,15 +199,15 @@ func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond fu
 func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, mispredicted bool, err error) {
 	defer p.lockMetrics(part)()
 	var writes []table.Write
-	records, done := map[int]*pointUpdate{}, map[string]bool{}
+	updatesByWrite, done := map[int]*pointUpdate{}, map[string]bool{}
 	for _, u := range part {
 		key := u.record.MetricKey
-		switch missing := p.metrics[key].newDefinition; {
+		switch newDefinition := p.metrics[key].newDefinition; {
 		case done[key]:
-		case missing != nil:
-			missing.ID, missing.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
-			p.metrics[key].newID = missing.ID
-			writes = append(writes, p.writeNewDefinition(*missing, p.origin)...)
+		case newDefinition != nil:
+			newDefinition.ID, newDefinition.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
+			p.metrics[key].newID = newDefinition.ID
+			writes = append(writes, p.writeNewDefinition(*newDefinition, p.origin)...)
 			created, done[key] = append(created, key), true
 		case u.isNew:
 			writes = append(writes, p.table.WriteChild(definitionKey(p.companyID, key)))
@@ -216,7 +216,7 @@ func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func
 		if m := p.metrics[key]; m.wasUndefined {
 			u.definitionID = m.newID
 		}
-		records[len(writes)] = u
+		updatesByWrite[len(writes)] = u
 		writes = append(writes, p.writePoints(u))
 	}
 	if respond == nil {
@@ -238,7 +238,7 @@ func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func
 		if _, failed := canceled.Failed(n); !failed {
 			continue
 		}
-		u := records[n]
+		u := updatesByWrite[n]
 		if u == nil {
 			return nil, false, table.ErrExists
 		}

@@ -35,7 +35,7 @@ type pointReader struct {
 
 // newPointReader returns a reader for the window. Its first round reads at most the given number of
 // records.
-func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
+func newPointReader(companyID, metricKey string, grain Grain, w dayRange, records int) *pointReader {
 	r := &pointReader{grain: grain, prefix: pointPrefix + table.JoinKey(metricKey, string(grain), ""), completeSince: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
 	if w.from != "" {
@@ -55,9 +55,9 @@ func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, recor
 	return r
 }
 
-// complete reports whether all points since a day have been read. If the day is empty, it reports
+// isComplete reports whether all points since a day have been read. If the day is empty, it reports
 // whether all points of the window have been read.
-func (r *pointReader) complete(since string) bool {
+func (r *pointReader) isComplete(since string) bool {
 	if r.done || since == "" {
 		return r.done
 	}
@@ -69,8 +69,8 @@ func (r *pointReader) complete(since string) bool {
 // that day. Otherwise it reads enough records for the missing points, plus one more period of each
 // series, so that the last of the points is complete.
 //
-// From one round to the next, `since` can move to an older day or become empty, because a bucket of
-// a total is dropped when it turns out to be stored without a value.
+// From one round to the next, `since` can move to an older day or become empty: a bucket of a total
+// that turns out to be stored without a value is dropped, and an older one is read in its place.
 func (r *pointReader) planRound(since string, missing int) {
 	r.lowerBound = r.lowestSortKey
 	switch {

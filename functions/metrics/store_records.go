@@ -87,7 +87,7 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	if names == nil {
 		return nil, fmt.Errorf("the record %s has no period", record.SK)
 	}
-	cells := make([]pointValues, 0, min(len(names), len(item)))
+	values := make([]pointValues, 0, min(len(names), len(item)))
 	var month monthCache
 	for _, name := range slices.Backward(names) {
 		value, ok := item[name]
@@ -95,8 +95,8 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 			continue
 		}
 		day, _ := record.Grain.dayOfAttribute(period, name)
-		cells = append(cells, pointValues{})                                        // stays within the capacity of cells, so pointers to its elements stay valid
-		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnightSuffix // pointKey and ts are both substrings of this string
+		values = append(values, pointValues{})                                        // stays within the capacity of values, so pointers to its elements stay valid
+		c, key := &values[len(values)-1], string(record.Grain)+":"+day+midnightSuffix // pointKey and ts are both substrings of this string
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnightSuffix)], CompanyID: companyID,
@@ -188,11 +188,11 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point, 
 
 // packPoints groups points by record, in the order in which the records first occur. Only the first
 // record of each metric gets a new write token, so that the feed of changes has one change for each
-// metric, however many records there are. A push of several transactions needs more; see
+// metric, however many records there are. A push of several transactions needs more tokens; see
 // markRecords.
 func (s Store) packPoints(companyID string, points []Point, definitionIDs map[string]string) ([]*pointUpdate, error) {
 	var updates []*pointUpdate
-	byKey := map[string]*pointUpdate{}
+	updateBySortKey := map[string]*pointUpdate{}
 	token, marked := s.table.NewID(pushTokenPrefix), map[string]bool{}
 	for _, p := range points {
 		record, bucket, err := newPointRecord(companyID, p)
@@ -203,13 +203,13 @@ func (s Store) packPoints(companyID string, points []Point, definitionIDs map[st
 		if err != nil {
 			return nil, err
 		}
-		u := byKey[record.SK]
+		u := updateBySortKey[record.SK]
 		if u == nil {
 			u = &pointUpdate{definitionID: definitionIDs[p.MetricKey], buckets: map[string]string{}}
 			if !marked[p.MetricKey] {
 				u.mark, marked[p.MetricKey] = token, true
 			}
-			byKey[record.SK] = u
+			updateBySortKey[record.SK] = u
 			updates = append(updates, u)
 		}
 		u.record = record // the same for all points, except that empty dims may be {} or null

@@ -19,7 +19,7 @@ func TestDefinitionUnits(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const n = 42 // needsReview is true in a third of the definitions, false in a third, and null in a third
 	s, store := start(t)
-	many := s.Table.NewID("co")
+	bigCompanyID := s.Table.NewID("co")
 	fill := func(companyID string, count int) {
 		var wait sync.WaitGroup
 		for from := range 8 {
@@ -40,16 +40,16 @@ func TestDefinitionUnits(t *testing.T) {
 		wait.Wait()
 	}
 	fill(s.CompanyID, n)
-	fill(many, 10*n)
+	fill(bigCompanyID, 10*n)
 	for _, review := range []metrics.ReviewFilter{"", metrics.ReviewNeeded, metrics.ReviewNotNeeded} {
-		var spent [2]table.Units
-		for i, companyID := range []string{s.CompanyID, many} {
-			ctx, m := apitest.Request(t)
+		var spent [2]table.Usage
+		for i, companyID := range []string{s.CompanyID, bigCompanyID} {
+			ctx, m := apitest.NewRequest(t)
 			page, err := store.ListDefinitions(ctx, companyID, review, "", 13)
 			if err != nil || len(page.Records) != 13 {
 				t.Fatalf("%d definitions, want 13: %v", len(page.Records), err)
 			}
-			spent[i] = m.Units()
+			spent[i] = m.Usage()
 		}
 		if spent[0] != spent[1] || spent[0].Calls != 1 {
 			t.Errorf("needsReview %q: units %+v of %d definitions, %+v of %d; want one call and the same units", review, spent[0], n, spent[1], 10*n)
@@ -105,14 +105,14 @@ func TestPointUnits(t *testing.T) {
 		{"a month", metrics.PointQuery{From: "2025-07-01", To: "2025-07-31", Limit: 365}, 31, 1.5},
 	} {
 		c.q.MetricKey, c.q.Grain = "revenue.mrr", metrics.GrainDay
-		var spent [2]table.Units
+		var spent [2]table.Usage
 		for i, companyID := range []string{small, big} {
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			points, _, err := store.ListPoints(ctx, companyID, c.q)
 			if err != nil || len(points) != c.want {
 				t.Fatalf("%s: %d points, want %d: %v", c.name, len(points), c.want, err)
 			}
-			spent[i] = m.Units()
+			spent[i] = m.Usage()
 		}
 		if spent[0] != spent[1] || spent[0].Calls != 2 || spent[0].Read > c.most {
 			t.Errorf("%s: %+v with one year, %+v with ten; at most %v units", c.name, spent[0], spent[1], c.most)
@@ -132,12 +132,12 @@ func TestLaterPageUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.To, q.Before = "2026-02-01", next
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, q)
 	if err != nil || len(points) != 30 || points[29].PointKey != "day:2017-01-30" {
 		t.Fatalf("%d points, want 30 to 2017-01-30: %v", len(points), err)
 	}
-	if spent := m.Units(); spent.Calls != 2 || spent.Read > 2 {
+	if spent := m.Usage(); spent.Calls != 2 || spent.Read > 2 {
 		t.Errorf("units %+v, want 2 calls and at most 2 read", spent)
 	}
 }
@@ -152,12 +152,12 @@ func TestManySeriesUnits(t *testing.T) {
 	for n := range 40 {
 		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2025-10-01", 150)
 	}
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 365})
 	if err != nil || len(points) != 365 {
 		t.Fatalf("%d points, want 365: %v", len(points), err)
 	}
-	if spent := m.Units(); spent.Calls > 3 || spent.Read > 10 {
+	if spent := m.Usage(); spent.Calls > 3 || spent.Read > 10 {
 		t.Errorf("units %+v, want at most 3 calls and 10 read", spent)
 	}
 }
@@ -170,13 +170,13 @@ func TestPutUnits(t *testing.T) {
 	s, store := start(t)
 	put := func(points []metrics.Point, most int) {
 		t.Helper()
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		for part := range slices.Chunk(points, 500) {
 			if err := store.PutPoints(ctx, s.CompanyID, part, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if calls := m.Units().Calls; calls > most {
+		if calls := m.Usage().Calls; calls > most {
 			t.Errorf("%d points: %d calls, want at most %d", len(points), calls, most)
 		}
 	}
@@ -198,7 +198,7 @@ func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
-	s := apitest.NewOver(t, metrics.Operations, counter)
+	s := apitest.NewWithTransport(t, metrics.Operations, counter)
 	fillDecade(t, s)
 	for _, c := range []struct {
 		name, metricKey string
@@ -215,11 +215,11 @@ func TestRollUpUnits(t *testing.T) {
 		{"ten years of months, 1 series by the other name", "custom.one", metrics.GrainMonth, "2016-01-01", 120, 2, 26},
 	} {
 		q := metrics.PointQuery{MetricKey: c.metricKey, Grain: c.grain, From: c.from, To: "2025-12-31", Limit: 1000}
-		var units table.Units
+		var units table.Usage
 		trips, _ := counter.Count(t, func(t *testing.T) {
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			got, _, err := metrics.NewStore(s.Table).ListPoints(ctx, s.CompanyID, q)
-			if units = m.Units(); err != nil || len(got) != c.points {
+			if units = m.Usage(); err != nil || len(got) != c.points {
 				t.Fatalf("%s: %d points, %v", c.name, len(got), err)
 			}
 		})
@@ -262,7 +262,7 @@ func fillDecade(t testing.TB, s *apitest.Service) {
 // BenchmarkRollUp measures a page that is computed from days, with the database engine on the same
 // machine.
 func BenchmarkRollUp(b *testing.B) {
-	s := apitest.NewOver(b, metrics.Operations, nil)
+	s := apitest.NewWithTransport(b, metrics.Operations, nil)
 	fillDecade(b, s)
 	store := metrics.NewStore(s.Table)
 	for name, q := range map[string]metrics.PointQuery{

@@ -32,7 +32,7 @@ func (t *totalPoints) position(p *Point) Position { return Position{*p.TS, t.ser
 
 // dayPosition returns the position of the total that a day belongs to.
 func (t *totalPoints) dayPosition(day *Point) Position {
-	return Position{t.finder.dayPosition(day).ts, t.seriesID}
+	return Position{t.finder.bucketPosition(day).ts, t.seriesID}
 }
 
 // bucket returns the bucket that starts at ts. It creates the bucket if there is none yet, and
@@ -70,7 +70,7 @@ func (t *totalPoints) addDays(days []Point) (added int) {
 		if p.Value == nil {
 			continue
 		}
-		at := t.finder.dayPosition(&p)
+		at := t.finder.bucketPosition(&p)
 		b, isNew := t.bucket(at.ts)
 		if isNew {
 			added++
@@ -91,14 +91,14 @@ func (t *totalPoints) withRule(rule rollupRule) candidatePoints {
 
 // canCombineSeries reports whether the points of several series can be combined into one.
 func (t *totalPoints) canCombineSeries() bool {
-	how := t.rule.effectiveAggregation()
-	return how == AggregationSum || how == AggregationMin || how == AggregationMax
+	aggregation := t.rule.effectiveAggregation()
+	return aggregation == AggregationSum || aggregation == AggregationMin || aggregation == AggregationMax
 }
 
 func (t *totalPoints) canCombineDays() bool { return t.rule.effectiveAggregation() != "" }
 
-func (t *totalPoints) finalCount(want int) (n int, oldest string) {
-	return finalCountOf(t.positions(), want)
+func (t *totalPoints) countNewest(want int) (n int, oldest string) {
+	return countNewestOf(t.positions(), want)
 }
 
 func (t *totalPoints) page(limit int) (points []Point, next Position) {
@@ -135,12 +135,12 @@ func (t *totalPoints) hasPoint(b *totalBucket) bool {
 
 // point returns the point of a bucket that has one.
 func (t *totalPoints) point(at Position) Point {
-	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.effectiveAggregation()
+	b, grain, aggregation := t.buckets[at.ts], t.finder.grain, t.rule.effectiveAggregation()
 	if b.totalPoint != nil {
 		return *b.totalPoint
 	}
 	if own := b.days[t.seriesID]; own != nil {
-		return own.point(grain, at, how)
+		return own.point(grain, at, aggregation)
 	}
 	all := bucketSums{}
 	all.merge(&b.storedSums)
@@ -149,7 +149,7 @@ func (t *totalPoints) point(at Position) Point {
 			all.merge(days)
 		}
 	}
-	p := all.point(grain, at, how)
+	p := all.point(grain, at, aggregation)
 	p.Dims = nil
 	return p
 }

@@ -66,20 +66,20 @@ func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 	t.Helper()
 	w := pointOracle{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(n, w.key, `,"aggregation":"`+aggregation+`"`))
-	nulls, weeks := random.Float64(), random.Float64()
-	value := func(nulls float64) *float64 {
-		if random.Float64() < nulls {
+	nullShare, weekShare := random.Float64(), random.Float64()
+	value := func(nullShare float64) *float64 {
+		if random.Float64() < nullShare {
 			return nil
 		}
 		return new(float64(random.IntN(9)))
 	}
 	start := mustDay(t, "2025-12-01")
 	stored := map[string]bool{} // a bucket of a series is stored only once
-	put := func(grain metrics.Grain, series int, day time.Time, nulls float64) {
+	put := func(grain metrics.Grain, series int, day time.Time, nullShare float64) {
 		at := fmt.Sprint(grain, series, day)
 		if !stored[at] {
 			stored[at] = true
-			w.put(t, s.CompanyID, grain, series, day.Format(time.DateOnly), value(nulls))
+			w.put(t, s.CompanyID, grain, series, day.Format(time.DateOnly), value(nullShare))
 		}
 	}
 	for series := range 1 + random.IntN(20) {
@@ -93,11 +93,11 @@ func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			if random.IntN(5) > 0 {
 				put(metrics.GrainDay, series, day, .1)
 			}
-			if random.Float64() < weeks {
-				put(metrics.GrainWeek, series, startOfBucket(metrics.GrainWeek, day), nulls)
+			if random.Float64() < weekShare {
+				put(metrics.GrainWeek, series, startOfBucket(metrics.GrainWeek, day), nullShare)
 			}
-			if random.Float64() < weeks {
-				put(metrics.GrainMonth, series, startOfBucket(metrics.GrainMonth, day), nulls)
+			if random.Float64() < weekShare {
+				put(metrics.GrainMonth, series, startOfBucket(metrics.GrainMonth, day), nullShare)
 			}
 		}
 	}
@@ -114,11 +114,11 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	random := rand.New(rand.NewPCG(20261123, 1))
-	worlds, compared := 24, 0
+	rounds, compared := 24, 0
 	if testing.Short() {
-		worlds = 8
+		rounds = 8
 	}
-	for n := range worlds {
+	for n := range rounds {
 		w := sparseOracle(t, s, store, random, n, []string{"sum", "sum", "max", "last"}[random.IntN(4)])
 		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
 			totals, refused := w.expectedTotal(t, grain)
@@ -138,7 +138,7 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 			t.Fatalf("world %d", n)
 		}
 	}
-	if compared < 20*worlds {
+	if compared < 20*rounds {
 		t.Errorf("only %d points were compared", compared)
 	}
 }
@@ -175,14 +175,14 @@ func TestPageOfVeryManySeries(t *testing.T) {
 		if err != nil || len(want) != 12 {
 			t.Fatalf("%s: %d points, %v", field, len(want), err)
 		}
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		_, _, err = bounded.ListPoints(ctx, s.CompanyID, q)
 		public := fault.PublicError(err)
 		if message := "query." + field + ": the metric has so many series that this page would read more than 10 MB of points; narrow from and to, or lower limit"; err == nil ||
 			public.Code != fault.BadRequest || public.Messages[0] != message {
 			t.Errorf("%s: error %v, want bad_request: %s", field, err, message)
 		}
-		if read := m.Units().Read; read <= 25 || read > 40 { // reading all of it would take 94 units
+		if read := m.Usage().Read; read <= 25 || read > 40 { // reading all of it would take 94 units
 			t.Errorf("%s: refused after %v units", field, read)
 		}
 		narrow := q

@@ -16,17 +16,17 @@ import (
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum","kind":"split","dimensions":["country"]`), definitionJSON(2, "rate", `,"aggregation":"avg"`), definitionJSON(3, "state", `,"aggregation":"last"`),
 		definitionJSON(4, "raw", `,"aggregation":"none"`), definitionJSON(5, "unset", ``), definitionJSON(6, "derived", `,"kind":"derived","formula":"x","aggregation":"sum"`))
-	in := func(metric, day, country string, value int, more string) string {
+	countryPoint := func(metric, day, country string, value int, more string) string {
 		return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%d,"dims":{"country":%q}%s}`, metric, day, value, country, more)
 	}
-	mustPush(t, s, key, in("a", "2026-08-03", "de", 1, `,"currency":"EUR","baseValue":1,"source":"crm"`), in("a", "2026-08-03", "pt", 2, `,"currency":"EUR","baseValue":2,"source":"crm"`),
-		in("a", "2026-08-04", "de", 4, `,"currency":"EUR"`), in("a", "2026-08-04", "pt", 8, `,"currency":"USD"`), in("a", "2026-08-05", "de", 16, ""), pointOnDay("a", "2026-08-05", 100),
-		pointOnDay("a", "2026-08-06", 200), in("a", "2026-08-10", "pt", 32, ""),
-		in("rate", "2026-08-03", "de", 1, ""), in("rate", "2026-08-04", "de", 2, ""), pointOnDay("rate", "2026-08-04", 7),
-		in("state", "2026-08-03", "de", 1, ""), in("raw", "2026-08-03", "de", 1, ""), in("unset", "2026-08-03", "de", 1, ""))
+	mustPush(t, s, key, countryPoint("a", "2026-08-03", "de", 1, `,"currency":"EUR","baseValue":1,"source":"crm"`), countryPoint("a", "2026-08-03", "pt", 2, `,"currency":"EUR","baseValue":2,"source":"crm"`),
+		countryPoint("a", "2026-08-04", "de", 4, `,"currency":"EUR"`), countryPoint("a", "2026-08-04", "pt", 8, `,"currency":"USD"`), countryPoint("a", "2026-08-05", "de", 16, ""), pointOnDay("a", "2026-08-05", 100),
+		pointOnDay("a", "2026-08-06", 200), countryPoint("a", "2026-08-10", "pt", 32, ""),
+		countryPoint("rate", "2026-08-03", "de", 1, ""), countryPoint("rate", "2026-08-04", "de", 2, ""), pointOnDay("rate", "2026-08-04", 7),
+		countryPoint("state", "2026-08-03", "de", 1, ""), countryPoint("raw", "2026-08-03", "de", 1, ""), countryPoint("unset", "2026-08-03", "de", 1, ""))
 	importLines(t, s, s.CompanyID, "metric-point", `{"metricKey":"derived","ts":"2026-08-03T00:00:00Z","dims":{"country":"de"},"value":1}`)
 	for query, want := range map[string][]string{
 		"a&total=true":                                   {"2026-08-03 3", "2026-08-04 <nil>", "2026-08-05 100", "2026-08-06 200", "2026-08-10 32"},
@@ -82,7 +82,7 @@ func TestTotalUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
-	s := apitest.NewOver(t, metrics.Operations, counter)
+	s := apitest.NewWithTransport(t, metrics.Operations, counter)
 	store := metrics.NewStore(s.Table)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`))
 	for n := range 50 {
@@ -101,11 +101,11 @@ func TestTotalUnits(t *testing.T) {
 	} {
 		q := week
 		c.change(&q)
-		var units table.Units
+		var units table.Usage
 		trips, _ := counter.Count(t, func(t *testing.T) {
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			got, _, err := store.ListPoints(ctx, s.CompanyID, q)
-			if units = m.Units(); err != nil || len(got) != c.points {
+			if units = m.Usage(); err != nil || len(got) != c.points {
 				t.Fatalf("%s: %d points, %v", name, len(got), err)
 			}
 		})

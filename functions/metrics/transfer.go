@@ -17,7 +17,7 @@ const definitionIDPrefix = "mdf"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.KeepRules[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDPrefix, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
+	definitions := transfer.WithRulesOf[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDPrefix, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
 	definitions = transfer.WithVerify(definitions, s.verifyIDs)
 	definitions = transfer.WithUnique(definitions, func(d Definition) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}
@@ -28,25 +28,25 @@ func Transfers(t *table.Client) []transfer.Type {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
-	points = transfer.KeepRules[pushedPoint](points, "dims") // in a record, dims may be any JSON
+	points = transfer.WithRulesOf[pushedPoint](points, "dims") // in a record, dims may be any JSON
 	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
-	points = transfer.WithExisting(points, s.pointsExist, s.addPoints)
+	points = transfer.WithExisting(points, s.pointsExist, s.addPointLines)
 	return []transfer.Type{
 		transfer.WithAliases(definitions, func(d Definition) (own, rival string) { return importAliases(d.Key) },
 			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "key", mapNames(records, func(d Definition) string { return d.Key }))
+				return s.verifyNames(ctx, companyID, "key", metricKeys(records, func(d Definition) string { return d.Key }))
 			}, s.importDefinitions),
 		transfer.WithAliases(points, func(p pointLine) (own, rival string) { return importAliases(p.MetricKey) },
 			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "metricKey", mapNames(records, func(p pointLine) string { return p.MetricKey }))
+				return s.verifyNames(ctx, companyID, "metricKey", metricKeys(records, func(p pointLine) string { return p.MetricKey }))
 			}, s.importPoints),
 	}
 }
 
-func mapNames[T any](records []T, of func(T) string) []string {
+func metricKeys[T any](records []T, keyOf func(T) string) []string {
 	out := make([]string, len(records))
 	for i, r := range records {
-		out[i] = of(r)
+		out[i] = keyOf(r)
 	}
 	return out
 }
@@ -81,11 +81,11 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 // verifyIDs checks that no definition's id is already used by another metric. It returns one
 // message per definition, empty if there is no conflict.
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
-	named, err := s.keysByIDRecord(ctx, companyID, definitions)
+	idRecords, err := s.readIDRecords(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
 	for i, d := range definitions {
-		if at := named[d.ID]; at.key != d.Key && at.inUse {
-			problems[i] = "record." + idConflict(d, at.key)
+		if idRecord := idRecords[d.ID]; idRecord.key != d.Key && idRecord.inUse {
+			problems[i] = "record." + idConflict(d, idRecord.key)
 		}
 	}
 	return problems, err
@@ -102,8 +102,8 @@ type storedIDRecord struct {
 	inUse bool
 }
 
-// keysByIDRecord returns the keys in the id records of the definitions, as a map by id.
-func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions []Definition) (map[string]storedIDRecord, error) {
+// readIDRecords returns the id records of the definitions, as a map by id.
+func (s Store) readIDRecords(ctx context.Context, companyID string, definitions []Definition) (map[string]storedIDRecord, error) {
 	var ids []table.Key
 	for _, d := range transfer.KeepLast(definitions, func(d Definition) string { return d.ID }) {
 		if d.ID != "" { // without an id, the definition gets one when it is stored
@@ -118,15 +118,15 @@ func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions
 		return nil, err
 	}
 	var keys []string
-	for _, name := range found {
-		keys = append(keys, name.Key)
+	for _, idRecord := range found {
+		keys = append(keys, idRecord.Key)
 	}
 	slices.Sort(keys)
 	known, err := s.DefinitionsByKey(ctx, companyID, slices.Compact(keys))
 	out := map[string]storedIDRecord{}
-	for _, name := range found {
-		id := strings.TrimPrefix(name.SK, definitionIDKeyPrefix)
-		out[id] = storedIDRecord{name.Key, known[name.Key].ID == id}
+	for _, idRecord := range found {
+		id := strings.TrimPrefix(idRecord.SK, definitionIDKeyPrefix)
+		out[id] = storedIDRecord{idRecord.Key, known[idRecord.Key].ID == id}
 	}
 	return out, err
 }
@@ -159,8 +159,8 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, ids map[string]string, err error) {
 	ids = map[string]string{}
 	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })
-	for some := range slices.Chunk(latest, importBatchMax) {
-		n, err := s.putDefinitions(ctx, companyID, some, replace, file, ids)
+	for batch := range slices.Chunk(latest, importBatchMax) {
+		n, err := s.putDefinitions(ctx, companyID, batch, replace, file, ids)
 		if err != nil {
 			return skipped, ids, err
 		}
@@ -171,56 +171,56 @@ func (s Store) putAllDefinitions(ctx context.Context, companyID string, definiti
 
 // importPoints stores points, and creates definitions for metrics that have none.
 func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
-	points, definitionIDs, err := s.keepDefinedPoints(ctx, companyID, lines, file)
+	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, file)
 	if err != nil {
 		return err
 	}
 	return s.PutPoints(ctx, companyID, points, definitionIDs)
 }
 
-// addPoints stores only the points that are not stored yet, and is otherwise like importPoints. It
-// returns how many points it skipped.
-func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
-	points, definitionIDs, err := s.keepDefinedPoints(ctx, companyID, lines, file)
+// addPointLines stores only the points that are not stored yet, and is otherwise like importPoints.
+// It returns how many points it skipped.
+func (s Store) addPointLines(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
+	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, file)
 	if err != nil {
 		return 0, err
 	}
 	return s.AddPoints(ctx, companyID, points, definitionIDs)
 }
 
-// keepDefinedPoints converts lines to points. It also returns a map from metric key to definition
+// preparePoints converts lines to points. It also returns a map from metric key to definition
 // id, and creates a definition for each metric that has none.
-func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
+func (s Store) preparePoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
-	missing := map[string]Definition{}
+	definitions := map[string]Definition{}
 	for i := range lines {
 		points[i] = lines[i].Point
-		missing[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
+		definitions[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
 	}
-	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
+	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(definitions)), false, file)
 	return points, ids, err
 }
 
 // pointsExist reports for each point whether a point of the same series and bucket is stored.
 func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointLine) ([]bool, error) {
-	at := make([]table.Key, len(lines))
+	recordKeys := make([]table.Key, len(lines))
 	buckets := make([]string, len(lines))
 	for n, line := range lines {
 		record, bucket, err := newPointRecord(companyID, line.Point)
 		if err != nil {
 			return nil, err
 		}
-		at[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
+		recordKeys[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
 	}
-	items, err := table.BatchGetItems(ctx, s.table, transfer.KeepLast(at, func(k table.Key) table.Key { return k }))
+	items, err := table.BatchGetItems(ctx, s.table, transfer.KeepLast(recordKeys, func(k table.Key) table.Key { return k }))
 	stored := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		stored[table.KeyOf(item)] = item
 	}
 	exist := make([]bool, len(lines))
 	for n := range lines {
-		exist[n] = stored[at[n]][buckets[n]] != nil
+		exist[n] = stored[recordKeys[n]][buckets[n]] != nil
 	}
 	return exist, err
 }
@@ -239,44 +239,44 @@ const importAttemptsMax = 16
 // under the metric's other name. A definition is never stored with the id of another metric's
 // definition. The writes are conditional on these rules. putDefinitions adds the stored id of each
 // definition to the map `ids`.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName, ids map[string]string) (left int, err error) {
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, fileHasName transfer.FileHasName, ids map[string]string) (skipped int, err error) {
 	for range importAttemptsMax {
-		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
+		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(metricKeys(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
 			return 0, err
 		}
-		named, err := s.keysByIDRecord(ctx, companyID, definitions)
+		idRecords, err := s.readIDRecords(ctx, companyID, definitions)
 		if err != nil {
 			return 0, err
 		}
 		var writes []table.Write
-		left = 0
+		skipped = 0
 		for _, d := range definitions {
 			if d.CompanyID = companyID; d.ID == "" {
 				d.ID = s.table.NewID(definitionIDPrefix)
 			}
 			stored, defined := storedKey(d.Key, known)
-			both, at := file(importName(aliasOf(d.Key))), named[d.ID]
+			otherNameInFile, idRecord := fileHasName(importName(aliasOf(d.Key))), idRecords[d.ID]
 			switch {
-			case defined && stored != d.Key && !both:
+			case defined && stored != d.Key && !otherNameInFile:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
 			case defined && stored == d.Key && !replace:
-				left++
+				skipped++
 				ids[d.Key] = known[d.Key].ID
-			case at.inUse && at.key != d.Key:
-				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idConflict(d, at.key))
+			case idRecord.inUse && idRecord.key != d.Key:
+				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", idRecord.key, idConflict(d, idRecord.key))
 			default:
 				ids[d.Key] = d.ID
-				writes = append(writes, s.importWrites(d, defined && stored == d.Key, both, at.key)...)
+				writes = append(writes, s.importWrites(d, defined && stored == d.Key, otherNameInFile, idRecord.key)...)
 			}
 		}
 		if len(writes) == 0 {
-			return left, nil
+			return skipped, nil
 		}
 		err = s.table.Transact(ctx, writes...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
-			return left, err
+			return skipped, err
 		}
 	}
 	return 0, table.ErrTooMuchContention
@@ -287,17 +287,17 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 // metric's other name is defined. The id record must be missing, or contain the definition's key or
 // the key in `stale`.
 func (s Store) importWrites(d Definition, replace, allowOtherName bool, stale string) []table.Write {
-	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
+	idWrite := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
 	switch {
 	case replace:
-		return []table.Write{s.table.WritePutIfEqual(keysOf(d), d, "key", table.String(d.Key)), name}
+		return []table.Write{s.table.WritePutIfEqual(keysOf(d), d, "key", table.String(d.Key)), idWrite}
 	case allowOtherName:
-		return []table.Write{s.table.WriteCreate(keysOf(d), d), name}
+		return []table.Write{s.table.WriteCreate(keysOf(d), d), idWrite}
 	}
 	writes := s.writeNewDefinition(d, "")
-	writes[1] = name
+	writes[1] = idWrite
 	return writes
 }
 

@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 120), strings.Repeat("a", 121), strings.Repeat("a", 128), "custom." + strings.Repeat("a", 120), "custom." + strings.Repeat("a", 121)} {
 		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": metricKey})
 		line, err := json.Marshal(map[string]any{"metricKey": metricKey, "ts": "2026-01-01T00:00:00Z"})
@@ -163,7 +163,7 @@ func TestImportDefines(t *testing.T) {
 	}
 	importLines(t, s, s.CompanyID, "metric-point", point("known", "2026-01-01"), point("plain", "2026-01-01"), point("plain", "2026-01-02"), point("custom.x", "2026-01-01"))
 	importLines(t, s, s.CompanyID, "metric-point", point("plain", "2026-01-03"))
-	items := s.Send(t, s.Key(t), "GET", definitionsPath, "").Items(t)
+	items := s.Send(t, s.IssueKey(t), "GET", definitionsPath, "").Items(t)
 	if len(items) != 3 {
 		t.Fatalf("definitions %v, want 3", items)
 	}
@@ -173,7 +173,7 @@ func TestImportDefines(t *testing.T) {
 			continue
 		}
 		requireEqual(t, "a new definition", []any{d["needsReview"], d["kind"], d["createdAt"]}, []any{true, "measured", "2026-08-11T09:30:00.000Z"})
-		if r := s.Call(t, s.Key(t), "update_metric_definition", map[string]any{"definitionId": d["id"], "needsReview": false}); r.Status != 200 {
+		if r := s.Call(t, s.IssueKey(t), "update_metric_definition", map[string]any{"definitionId": d["id"], "needsReview": false}); r.Status != 200 {
 			t.Errorf("update of %v: status %d, want 200: %s", d["key"], r.Status, r.Body)
 		}
 	}
@@ -214,7 +214,7 @@ func TestImportSecondName(t *testing.T) {
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(5, "a", `,"name":"A"`))
 	importLines(t, s, s.CompanyID, "metric-point", point("b"), point("custom.b"))
 	requireEqual(t, "defined", definedKeys(t, s), "a b custom.a custom.b custom.custom.a")
-	mustPush(t, s, s.Key(t), pointOnDay("a", "2026-01-02", 1), pointOnDay("custom.a", "2026-01-02", 2))
+	mustPush(t, s, s.IssueKey(t), pointOnDay("a", "2026-01-02", 1), pointOnDay("custom.a", "2026-01-02", 2))
 	requireEqual(t, "each means itself", [][]string{listPoints(t, s, "a"), listPoints(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
@@ -224,7 +224,7 @@ func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, _ := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for round := range 25 {
 		s.Clock.Advance(time.Minute) // so that the quota for pushes is full again
 		name := fmt.Sprintf("m%02d", round)
@@ -273,12 +273,12 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 		for at, reached := 1, true; reached; at++ {
 			s, _ := start(t)
 			calls := 0
-			other := &beforeEveryCallTransport{beforeCall: func() {
+			transport := &beforeEveryCallTransport{beforeCall: func() {
 				if calls++; calls == at {
 					importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
 				}
 			}}
-			into := transferType(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").ForFile(func(string) bool { return false })
+			into := transferType(t, apitest.NewWithTransport(t, metrics.Operations, transport), "metric-definition").ForFile(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definitionJSON(1, "q", "")))
 			if len(problems) > 0 {
 				t.Fatalf("problems %q, want none", problems)

@@ -253,12 +253,12 @@ func (d document) resolveEnum(t *testing.T, f field) field {
 	if f.Ref == "" {
 		return f
 	}
-	var list field
-	if err := json.Unmarshal(d.Components.Schemas[strings.TrimPrefix(f.Ref, "#/components/schemas/")], &list); err != nil {
+	var enum field
+	if err := json.Unmarshal(d.Components.Schemas[strings.TrimPrefix(f.Ref, "#/components/schemas/")], &enum); err != nil {
 		t.Fatal(err)
 	}
-	list.Default, list.Description = f.Default, f.Description
-	return list
+	enum.Default, enum.Description = f.Default, f.Description
+	return enum
 }
 
 // fieldNotation returns a field in the notation of the operation tables. The notation shows whether
@@ -359,8 +359,8 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		if slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Ref == "#/components/parameters/If-None-Match" }) {
 			want = append(want, "304")
 		}
-		feed := op.OperationID == "list_changes" // needs the table's stream
-		if feed {
+		isFeed := op.OperationID == "list_changes" // needs the table's stream
+		if isFeed {
 			want = append(want, "501")
 		}
 		if tagged := op.Responses["200"].Headers["ETag"] != nil; tagged && strings.HasPrefix(op.OperationID, "get_") != slices.Contains(want, "304") {
@@ -388,10 +388,10 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.CellLocation("conflict"), op.OperationID, diff)
 		}
-		more := strings.HasPrefix(op.OperationID, "list_") || op.OperationID == "delete_metric_points"
-		list := strings.HasPrefix(op.OperationID, "list_") && !feed
-		if h := op.Responses["200"].Headers; (h["Link"] != nil) != list || (h["Service-After"] != nil) != feed || (h["Service-Has-More"] != nil) != more || h["RateLimit-Remaining"] == nil {
-			t.Errorf("%s: the headers are %v; want Link: %t, Service-Has-More: %t, and RateLimit-Remaining", op.OperationID, slices.Sorted(maps.Keys(h)), list, more)
+		hasMore := strings.HasPrefix(op.OperationID, "list_") || op.OperationID == "delete_metric_points"
+		isList := strings.HasPrefix(op.OperationID, "list_") && !isFeed
+		if h := op.Responses["200"].Headers; (h["Link"] != nil) != isList || (h["Service-After"] != nil) != isFeed || (h["Service-Has-More"] != nil) != hasMore || h["RateLimit-Remaining"] == nil {
+			t.Errorf("%s: the headers are %v; want Link: %t, Service-Has-More: %t, and RateLimit-Remaining", op.OperationID, slices.Sorted(maps.Keys(h)), isList, hasMore)
 		}
 	})
 	for _, id := range []string{"preview", "publish"} {
@@ -475,18 +475,18 @@ func TestTypesHaveNames(t *testing.T) {
 	d := readDocument(t)
 	known := map[string]string{}
 	for name, raw := range d.Components.Schemas {
-		var list struct {
+		var component struct {
 			Enum       []string
 			Properties map[string]json.RawMessage
 		}
-		if err := json.Unmarshal(raw, &list); err != nil {
+		if err := json.Unmarshal(raw, &component); err != nil {
 			t.Fatal(err)
 		}
-		if list.Enum != nil {
-			known[fmt.Sprint(list.Enum)] = name
+		if component.Enum != nil {
+			known[fmt.Sprint(component.Enum)] = name
 			continue
 		}
-		for property, schema := range list.Properties {
+		for property, schema := range component.Properties {
 			checkInlineSchemas(t, name+"."+property, schema)
 		}
 	}
@@ -588,12 +588,12 @@ func TestServerURLOfDocument(t *testing.T) {
 		t.Fatalf("%d servers, %v", len(document.Servers), err)
 	}
 	for _, base := range []string{"https://api.example.com", "http://127.0.0.1:8080", "https://id.execute-api.eu-central-1.amazonaws.com/prod", "https://example.com/a/b"} {
-		at, err := url.Parse(base + openapi.DocumentPath)
+		serverURL, err := url.Parse(base + openapi.DocumentPath)
 		if err == nil {
-			at, err = at.Parse(document.Servers[0].URL)
+			serverURL, err = serverURL.Parse(document.Servers[0].URL)
 		}
-		if err != nil || strings.TrimSuffix(at.String(), "/") != base {
-			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.DocumentPath, at, err)
+		if err != nil || strings.TrimSuffix(serverURL.String(), "/") != base {
+			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.DocumentPath, serverURL, err)
 		}
 	}
 }

@@ -40,27 +40,27 @@ var (
 func TestServesThePages(t *testing.T) {
 	t.Parallel()
 	for _, name := range pagesOnDisk(t) {
-		at := openapi.PagesPath + name
-		r := send(t, "GET", at)
+		pagePath := openapi.PagesPath + name
+		r := send(t, "GET", pagePath)
 		text := readBody(t, r)
 		if title := regexp.MustCompile(`(?m)^# .+$`).FindString(text); r.StatusCode != 200 || title == "" {
-			t.Errorf("%s: status %d, title %q, want 200 and a title", at, r.StatusCode, title)
+			t.Errorf("%s: status %d, title %q, want 200 and a title", pagePath, r.StatusCode, title)
 		}
 		for header, value := range map[string]string{
 			"Content-Type": "text/markdown; charset=utf-8", "Cache-Control": "public, max-age=3600", "Service-Version": fault.Version, "X-Content-Type-Options": "nosniff",
 		} {
 			if got := r.Header.Get(header); got != value {
-				t.Errorf("%s: %s is %q, want %q", at, header, got, value)
+				t.Errorf("%s: %s is %q, want %q", pagePath, header, got, value)
 			}
 		}
 		tag := r.Header.Get("ETag")
-		if again := send(t, "GET", at, "If-None-Match", tag); tag == "" || again.StatusCode != 304 || readBody(t, again) != "" {
-			t.Errorf("%s with its ETag %q: %d, want 304", at, tag, again.StatusCode)
+		if again := send(t, "GET", pagePath, "If-None-Match", tag); tag == "" || again.StatusCode != 304 || readBody(t, again) != "" {
+			t.Errorf("%s with its ETag %q: %d, want 304", pagePath, tag, again.StatusCode)
 		}
 		for _, link := range relativeLink.FindAllStringSubmatch(text, -1) {
 			file, _, _ := strings.Cut(link[1], "#")
-			if target := path.Join(path.Dir(at), file); send(t, "GET", target).StatusCode != 200 {
-				t.Errorf("%s links to %s, which is not served", at, target)
+			if target := path.Join(path.Dir(pagePath), file); send(t, "GET", target).StatusCode != 200 {
+				t.Errorf("%s links to %s, which is not served", pagePath, target)
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func TestServesThePages(t *testing.T) {
 			t.Errorf("%s: status %d, want 404 and the envelope", none, r.StatusCode)
 		}
 	}
-	for _, at := range []string{"/llms.txt", "/docs/README.md"} {
-		if r := send(t, "POST", at); r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST %s: status %d, Allow %q", at, r.StatusCode, r.Header.Get("Allow"))
+	for _, pagePath := range []string{"/llms.txt", "/docs/README.md"} {
+		if r := send(t, "POST", pagePath); r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("POST %s: status %d, Allow %q", pagePath, r.StatusCode, r.Header.Get("Allow"))
 		}
-		if r := send(t, "GET", at, "Service-Version", "2020-01-01"); r.StatusCode != 400 {
-			t.Errorf("%s with an unknown version: status %d, want 400", at, r.StatusCode)
+		if r := send(t, "GET", pagePath, "Service-Version", "2020-01-01"); r.StatusCode != 400 {
+			t.Errorf("%s with an unknown version: status %d, want 400", pagePath, r.StatusCode)
 		}
 	}
 }
@@ -102,16 +102,16 @@ func TestServesTheGuide(t *testing.T) {
 		t.Errorf("status %d, type %s, want Markdown with a title and a summary: %.200s", r.StatusCode, r.Header.Get("Content-Type"), text)
 	}
 	const base = "http://example.com"
-	for _, at := range absoluteLink.FindAllString(text, -1) {
-		path, ours := strings.CutPrefix(at, base)
-		if !ours {
-			t.Errorf("the guide names %s, which is not below %s", at, base)
+	for _, address := range absoluteLink.FindAllString(text, -1) {
+		path, isOwn := strings.CutPrefix(address, base)
+		if !isOwn {
+			t.Errorf("the guide names %s, which is not below %s", address, base)
 		}
 		if path == "" || strings.HasPrefix(path, "/mcp") {
 			continue
 		}
 		if got := send(t, "GET", path).StatusCode; got != 200 {
-			t.Errorf("the guide names %s: status %d", at, got)
+			t.Errorf("the guide names %s: status %d", address, got)
 		}
 	}
 	for _, want := range []string{base + "/mcp ", base + "/mcp?areas=", base + "/openapi.json", "Authorization: Bearer", "needs_review", "`workspace mcp`"} {

@@ -107,12 +107,12 @@ func newReferencePage(r *http.Request) staticFile {
 
 // filesByPath returns, for each path, a function that returns the file for a request.
 func filesByPath() map[string]func(*http.Request) staticFile {
-	same := func(f staticFile) func(*http.Request) staticFile { return func(*http.Request) staticFile { return f } }
-	api := newStaticFile(func() []byte { return documentJSON }, "application/json", cacheHour)
-	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
+	constantFile := func(f staticFile) func(*http.Request) staticFile { return func(*http.Request) staticFile { return f } }
+	document := newStaticFile(func() []byte { return documentJSON }, "application/json", cacheHour)
+	delete(document.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
 	files := map[string]func(*http.Request) staticFile{
-		DocumentPath:  same(api),
-		ScriptPath:    same(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
+		DocumentPath:  constantFile(document),
+		ScriptPath:    constantFile(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
 		ReferencePath: newReferencePage,
 		GuidePath:     newGuide,
 	}
@@ -124,11 +124,11 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 // "" if there is none. The page needs it for its links: on a page at /prod, without a trailing
 // slash, relative links would lead to the wrong path.
 func stagePath(base string) string {
-	at, err := url.Parse(base)
-	if err != nil || at.Path == "" {
+	u, err := url.Parse(base)
+	if err != nil || u.Path == "" {
 		return ""
 	}
-	return at.EscapedPath() + "/"
+	return u.EscapedPath() + "/"
 }
 
 // scalarScript returns Scalar's script. The library provides it only through an HTTP handler.

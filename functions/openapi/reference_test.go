@@ -116,24 +116,24 @@ func TestReferenceFollowsPolicy(t *testing.T) {
 func TestReferenceBelowStagePath(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))
-	for called, want := range map[string]struct{ base, server string }{
+	for requestPath, want := range map[string]struct{ base, server string }{
 		"/prod": {"/prod/", "https://api.example.com/prod"}, "/prod/": {"/prod/", "https://api.example.com/prod"}, "/": {"", "https://api.example.com"},
 	} {
 		response, err := proxy(t.Context(), events.APIGatewayProxyRequest{
 			HTTPMethod: "GET", Path: "/", Headers: map[string]string{"Host": "api.example.com", "X-Forwarded-Proto": "https"},
-			RequestContext: events.APIGatewayProxyRequestContext{Stage: "prod", Path: called},
+			RequestContext: events.APIGatewayProxyRequestContext{Stage: "prod", Path: requestPath},
 		})
 		if err != nil || response.StatusCode != 200 {
-			t.Fatalf("requested as %s: status %d, want 200: %v", called, response.StatusCode, err)
+			t.Fatalf("requested as %s: status %d, want 200: %v", requestPath, response.StatusCode, err)
 		}
 		for _, link := range []string{`data-url="` + want.base + `openapi.json"`, `src="` + want.base + openapi.ScriptPath[1:] + `"`} {
 			if !strings.Contains(response.Body, link) {
-				t.Errorf("requested as %s: the page lacks %s", called, link)
+				t.Errorf("requested as %s: the page lacks %s", requestPath, link)
 			}
 		}
 		servers, _ := scalarSettingsOf(t, response.Body)["servers"].([]any)
 		if server, _ := servers[0].(map[string]any); len(servers) != 1 || server["url"] != want.server {
-			t.Errorf("requested as %s: servers %v", called, servers)
+			t.Errorf("requested as %s: servers %v", requestPath, servers)
 		}
 	}
 }

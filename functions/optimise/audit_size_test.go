@@ -25,7 +25,7 @@ func TestLargestAuditInLambda(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "audit", `{"id":"aud_most","rootUrl":"https://example.com/`+strings.Repeat("a", 1980)+`","summary":"`+strings.Repeat(`\u0001`, 2000)+
 		`","error":"`+strings.Repeat(`\u0001`, 2000)+`","status":"failed","findings":`+incompressibleFindings(findingsMax)+`}`)
 	earlier, problems := transferType(t, s, "audit").Check(json.RawMessage(`{"id":"aud_more"}`))

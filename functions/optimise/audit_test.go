@@ -113,7 +113,7 @@ func TestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importAudits(t, s, audits()...)
 	other := start(t)
 	importAudits(t, other, optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_foreign", SiteID: new("sit_a")}})
@@ -146,7 +146,7 @@ func TestAuditsChangeBetweenPages(t *testing.T) {
 		s := start(t)
 		importAudits(t, s, audits()...)
 		gone := want[7]
-		got := listAll(t, s, s.Key(t), arguments, 3, func(page int) {
+		got := listAll(t, s, s.IssueKey(t), arguments, 3, func(page int) {
 			if page != 1 { // pages 0 and 1 contain six audits
 				return
 			}
@@ -174,9 +174,9 @@ func TestAuditArguments(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importAudits(t, s, audits()...)
-	empty := func(t *testing.T, r apitest.Response) {
+	checkEmpty := func(t *testing.T, r apitest.Response) {
 		if _, more := r.NextCursor(t); r.Body != `{"items":[]}` || more {
 			t.Errorf("body %s, another page: %t; want no items and no other page", r.Body, more)
 		}
@@ -187,7 +187,7 @@ func TestAuditArguments(t *testing.T) {
 				t.Errorf("%d audits, another page: %t; want 50 and another page", len(r.Items(t)), more)
 			}
 		}},
-		{Name: "longest siteId", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("é", 50)}, Check: empty},
+		{Name: "longest siteId", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("é", 50)}, Check: checkEmpty},
 		{Name: "siteId too long", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("a", 51)}, Want: 400, WantMessage: "query.siteId: must have at most 50"},
 		{Name: "siteId with U+0000", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_a\x00"}, Want: 400, WantMessage: "query.siteId: must not have the character U+0000"},
 		{Name: "status not in the list", Op: "list_optimise_audits", Args: map[string]any{"status": "done"}, Want: 400, WantMessage: "query.status: must be one of running, complete, failed"},
@@ -200,8 +200,8 @@ func TestAuditArguments(t *testing.T) {
 	}
 	// An invalid siteId must match nothing and must not lead to a different partition.
 	for _, site := range []string{"", "x", "sit_", "sit_A", "aud_00", "sit_a#running", "sit_a#none", "running", "failed", "none", "sit_a ", "sit_a\x01"} {
-		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site}, Check: empty})
-		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q with status", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site, "status": "failed"}, Check: empty})
+		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site}, Check: checkEmpty})
+		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q with status", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site, "status": "failed"}, Check: checkEmpty})
 	}
 	s.Run(t, scenarios)
 
@@ -213,16 +213,16 @@ func TestAuditArguments(t *testing.T) {
 		cursors[site+" "+status] = cursor
 	})
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {
-		for of, cursor := range cursors {
+		for filters, cursor := range cursors {
 			want := 400
-			if of == site+" "+status {
+			if filters == site+" "+status {
 				want = 200
 			}
 			if arguments["cursor"] = cursor; cursor == "" {
 				continue
 			}
 			if r := s.Call(t, key, "list_optimise_audits", arguments); r.Status != want {
-				t.Errorf("cursor of %q with %v: %d %s", of, arguments, r.Status, r.Body)
+				t.Errorf("cursor of %q with %v: %d %s", filters, arguments, r.Status, r.Body)
 			}
 		}
 	})
@@ -241,7 +241,7 @@ func TestAuditFields(t *testing.T) {
 		`"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":"2026-03-02T00:00:00.000Z"`
 	null := `"id":"aud_1","companyId":"` + s.CompanyID + `","siteId":null,"rootUrl":null,"status":null,"startedAt":null,"finishedAt":null,"scoreSeo":null,"scoreAeo":null,` +
 		`"scoreGeo":null,"pagesAudited":null,"summary":null,"error":null,"createdAt":null,"updatedAt":null`
-	is := func(want string) func(*testing.T, apitest.Response) {
+	checkBody := func(want string) func(*testing.T, apitest.Response) {
 		return func(t *testing.T, r apitest.Response) {
 			if r.Body != want {
 				t.Errorf("%s, want\n%s", r.Body, want)
@@ -250,15 +250,15 @@ func TestAuditFields(t *testing.T) {
 	}
 	var missing string
 	s.Run(t, []apitest.Scenario{
-		{Name: "list", Op: "list_optimise_audits", Check: is(`{"items":[{` + full + `},{` + null + `}]}`)},
-		{Name: "list by site", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_a"}, Check: is(`{"items":[{` + full + `}]}`)},
-		{Name: "get", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_0"}, Check: is(`{` + full + `,"findings":{"pages":[1]}}`)},
-		{Name: "get null", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Check: is(`{` + null + `,"findings":null}`)},
+		{Name: "list", Op: "list_optimise_audits", Check: checkBody(`{"items":[{` + full + `},{` + null + `}]}`)},
+		{Name: "list by site", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_a"}, Check: checkBody(`{"items":[{` + full + `}]}`)},
+		{Name: "get", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_0"}, Check: checkBody(`{` + full + `,"findings":{"pages":[1]}}`)},
+		{Name: "get null", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Check: checkBody(`{` + null + `,"findings":null}`)},
 		{Name: "no such audit", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_9"}, Want: 404, WantCode: "not_found",
 			Check: func(_ *testing.T, r apitest.Response) { missing = r.Body }},
 	})
 	other := start(t)
-	key, foreign := s.Key(t), other.Key(t)
+	key, foreign := s.IssueKey(t), other.IssueKey(t)
 	for _, audit := range []string{"sit_a", "aud_", "aud_0#x", "AUD_0", "x", "%"} {
 		if r := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": audit}); r.Status != 404 || r.Body != missing {
 			t.Errorf("get %s: status %d, body %s; want 404 and %s", audit, r.Status, r.Body, missing)

@@ -22,7 +22,7 @@ func TestCreateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	const op, now, later = "create_optimise_audit", "2026-08-11T09:30:00.000Z", "2026-08-11T09:30:00.001Z"
-	with := func(more ...any) map[string]any {
+	withFields := func(more ...any) map[string]any {
 		args := map[string]any{"rootUrl": "https://shop.example"}
 		for i := 0; i < len(more); i += 2 {
 			args[more[i].(string)] = more[i+1]
@@ -30,7 +30,7 @@ func TestCreateAudit(t *testing.T) {
 		return args
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "least", Op: op, Args: with(), Check: func(t *testing.T, r apitest.Response) {
+		{Name: "least", Op: op, Args: withFields(), Check: func(t *testing.T, r apitest.Response) {
 			id := r.JSON(t)["id"].(string)
 			want := `{"id":"` + id + `","companyId":"` + s.CompanyID + `","siteId":null,"rootUrl":"https://shop.example","status":"complete","startedAt":"` + now +
 				`","finishedAt":"` + now + `","scoreSeo":null,"scoreAeo":null,"scoreGeo":null,"pagesAudited":null,"summary":null,"error":null,"createdAt":"` + now + `","updatedAt":"` + now + `"}`
@@ -38,27 +38,27 @@ func TestCreateAudit(t *testing.T) {
 				t.Errorf("%s\nwant %s", r.Body, want)
 			}
 		}},
-		{Name: "most", Op: op, Args: with("siteId", "sit_gone", "status", "failed", "startedAt", "2026-08-11T11:00:00+02:00", "finishedAt", "2026-08-11T09:00:00Z",
+		{Name: "most", Op: op, Args: withFields("siteId", "sit_gone", "status", "failed", "startedAt", "2026-08-11T11:00:00+02:00", "finishedAt", "2026-08-11T09:00:00Z",
 			"scoreSeo", 0, "scoreAeo", 100, "scoreGeo", 99.95, "pagesAudited", 0, "summary", strings.Repeat("ü", 2000), "error", strings.Repeat("e", 2000), "findings", map[string]any{"a": []any{1}}),
 			WantFields: map[string]any{"siteId": "sit_gone", "status": "failed", "startedAt": "2026-08-11T09:00:00.000Z", "finishedAt": "2026-08-11T09:00:00.000Z",
 				"scoreSeo": 0, "scoreAeo": 100, "scoreGeo": 99.95, "pagesAudited": 0, "error": strings.Repeat("e", 2000)}},
-		{Name: "running", Op: op, Args: with("status", "running"), WantFields: map[string]any{"status": "running", "startedAt": now, "finishedAt": nil}},
-		{Name: "failed", Op: op, Args: with("status", "failed", "finishedAt", later), WantFields: map[string]any{"status": "failed", "finishedAt": later}},
-		{Name: "running and finished", Op: op, Args: with("status", "running", "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
-		{Name: "finished before it started", Op: op, Args: with("startedAt", later, "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is " + later},
-		{Name: "starts in the future", Op: op, Args: with("startedAt", later), WantFields: map[string]any{"startedAt": later, "finishedAt": later}},
-		{Name: "running in the future", Op: op, Args: with("startedAt", later, "status", "running"), WantFields: map[string]any{"startedAt": later}},
+		{Name: "running", Op: op, Args: withFields("status", "running"), WantFields: map[string]any{"status": "running", "startedAt": now, "finishedAt": nil}},
+		{Name: "failed", Op: op, Args: withFields("status", "failed", "finishedAt", later), WantFields: map[string]any{"status": "failed", "finishedAt": later}},
+		{Name: "running and finished", Op: op, Args: withFields("status", "running", "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
+		{Name: "finished before it started", Op: op, Args: withFields("startedAt", later, "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is " + later},
+		{Name: "starts in the future", Op: op, Args: withFields("startedAt", later), WantFields: map[string]any{"startedAt": later, "finishedAt": later}},
+		{Name: "running in the future", Op: op, Args: withFields("startedAt", later, "status", "running"), WantFields: map[string]any{"startedAt": later}},
 		{Name: "no address", Op: op, Args: map[string]any{"summary": "A"}, Want: 400, WantMessage: "body.rootUrl: is required"},
-		{Name: "no web address", Op: op, Args: with("rootUrl", "ftp://shop.example"), Want: 400, WantMessage: "body.rootUrl: must be an http or https address"},
-		{Name: "no id of a site", Op: op, Args: with("siteId", "aud_1"), Want: 400, WantMessage: "body.siteId: must match ^sit_"},
-		{Name: "score below 0", Op: op, Args: with("scoreSeo", -0.1), Want: 400, WantMessage: "body.scoreSeo: must be between 0 and 100"},
-		{Name: "score above 100", Op: op, Args: with("scoreAeo", 100.1), Want: 400, WantMessage: "body.scoreAeo: must be between 0 and 100"},
-		{Name: "half a page", Op: op, Args: with("pagesAudited", 1.5), Want: 400, WantMessage: "body.pagesAudited: must be a whole number, between 0 and 9007199254740991"},
-		{Name: "less than no page", Op: op, Args: with("pagesAudited", -1), Want: 400, WantMessage: "body.pagesAudited: must be between 0 and 9007199254740991"},
-		{Name: "long summary", Op: op, Args: with("summary", strings.Repeat("ü", 2001)), Want: 400, WantMessage: "body.summary: must have at most 2000 characters, has 2001"},
-		{Name: "long error", Op: op, Args: with("error", strings.Repeat("e", 2001)), Want: 400, WantMessage: "body.error: must have at most 2000 characters, has 2001"},
-		{Name: "no such status", Op: op, Args: with("status", "done"), Want: 400, WantMessage: "body.status: must be one of running, complete, failed"},
-		{Name: "scope", Key: s.Key(t, auth.OptimiseRead), Op: op, Args: with(), Want: 401, WantMessage: "lacks the scope optimise:write"},
+		{Name: "no web address", Op: op, Args: withFields("rootUrl", "ftp://shop.example"), Want: 400, WantMessage: "body.rootUrl: must be an http or https address"},
+		{Name: "no id of a site", Op: op, Args: withFields("siteId", "aud_1"), Want: 400, WantMessage: "body.siteId: must match ^sit_"},
+		{Name: "score below 0", Op: op, Args: withFields("scoreSeo", -0.1), Want: 400, WantMessage: "body.scoreSeo: must be between 0 and 100"},
+		{Name: "score above 100", Op: op, Args: withFields("scoreAeo", 100.1), Want: 400, WantMessage: "body.scoreAeo: must be between 0 and 100"},
+		{Name: "half a page", Op: op, Args: withFields("pagesAudited", 1.5), Want: 400, WantMessage: "body.pagesAudited: must be a whole number, between 0 and 9007199254740991"},
+		{Name: "less than no page", Op: op, Args: withFields("pagesAudited", -1), Want: 400, WantMessage: "body.pagesAudited: must be between 0 and 9007199254740991"},
+		{Name: "long summary", Op: op, Args: withFields("summary", strings.Repeat("ü", 2001)), Want: 400, WantMessage: "body.summary: must have at most 2000 characters, has 2001"},
+		{Name: "long error", Op: op, Args: withFields("error", strings.Repeat("e", 2001)), Want: 400, WantMessage: "body.error: must have at most 2000 characters, has 2001"},
+		{Name: "no such status", Op: op, Args: withFields("status", "done"), Want: 400, WantMessage: "body.status: must be one of running, complete, failed"},
+		{Name: "scope", Key: s.IssueKey(t, auth.OptimiseRead), Op: op, Args: withFields(), Want: 401, WantMessage: "lacks the scope optimise:write"},
 		{Name: "nothing else was stored", Op: "list_optimise_audits", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 6 {
 				t.Errorf("%d audits", n)
@@ -83,7 +83,7 @@ func TestUpdateAudit(t *testing.T) {
 	storeUnchecked(t, s, "audit", `{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`,
 		`{"id":"aud_odder","status":"running","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`)
 	const op = "update_optimise_audit"
-	of := func(id string, more ...any) map[string]any {
+	argsOf := func(id string, more ...any) map[string]any {
 		args := map[string]any{"auditId": id}
 		for i := 0; i < len(more); i += 2 {
 			args[more[i].(string)] = more[i+1]
@@ -91,34 +91,34 @@ func TestUpdateAudit(t *testing.T) {
 		return args
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "finished while running", Op: op, Args: of("aud_r", "finishedAt", "2026-08-11T09:10:00Z"), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
-		{Name: "scores while running", Op: op, Args: of("aud_r", "scoreSeo", 12.5), WantFields: map[string]any{"status": "running", "scoreSeo": 12.5, "finishedAt": nil}},
-		{Name: "still running", Op: op, Args: of("aud_r", "status", "running"), WantFields: map[string]any{"finishedAt": nil}},
-		{Name: "too early", Op: op, Args: of("aud_r", "status", "complete", "finishedAt", "2026-08-11T08:59:59.999Z"), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is 2026-08-11T09:00:00.000Z"},
-		{Name: "completes now", Op: op, Args: of("aud_r", "status", "complete"), WantFields: map[string]any{"status": "complete", "finishedAt": "2026-08-11T09:30:00.000Z", "scoreSeo": 12.5}},
-		{Name: "fails then", Op: op, Args: of("aud_f", "status", "failed", "finishedAt", "2026-08-11T09:05:00Z", "error", "timeout"), WantFields: map[string]any{"status": "failed", "finishedAt": "2026-08-11T09:05:00.000Z"}},
-		{Name: "complete to failed", Op: op, Args: of("aud_r", "status", "failed"), Want: 409, WantCode: "conflict", WantMessage: "the audit is complete; only a running audit can change its status"},
-		{Name: "complete to running", Op: op, Args: of("aud_r", "status", "running"), Want: 409},
-		{Name: "failed to complete", Op: op, Args: of("aud_f", "status", "complete"), Want: 409, WantMessage: "the audit is failed"},
-		{Name: "the same status", Op: op, Args: of("aud_f", "status", "failed", "summary", "A"), WantFields: map[string]any{"status": "failed", "summary": "A", "finishedAt": "2026-08-11T09:05:00.000Z"}},
-		{Name: "starts later", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00.001Z"), Want: 400, WantMessage: "body.startedAt: must not be after finishedAt, which is 2026-08-11T09:10:00.000Z"},
-		{Name: "starts as it ends", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00Z"), WantFields: map[string]any{"startedAt": "2026-08-11T09:10:00.000Z"}},
-		{Name: "another site", Op: op, Args: of("aud_c", "siteId", "sit_2"), WantFields: map[string]any{"siteId": "sit_2"}},
-		{Name: "odd times stay", Op: op, Args: of("aud_odd", "summary", "A"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
-		{Name: "odd times stay with the status", Op: op, Args: of("aud_odd", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
-		{Name: "an odd end while running", Op: op, Args: of("aud_odder", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:00.000Z"}},
-		{Name: "completes, started by a clock ahead", Op: op, Args: of("aud_a", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
-		{Name: "fails, started by a clock ahead", Op: op, Args: of("aud_b", "status", "failed"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
-		{Name: "no status gets one", Op: op, Args: of("aud_none", "status", "running"), WantFields: map[string]any{"status": "running", "finishedAt": nil}},
-		{Name: "null status", Op: op, Args: of("aud_c", "status", nil), Want: 400, WantMessage: "body.status: must not be null"},
-		{Name: "null time", Op: op, Args: of("aud_c", "finishedAt", nil), Want: 400, WantMessage: "body.finishedAt: must not be null"},
-		{Name: "no findings in the response", Op: op, Args: of("aud_c", "findings", "new"), Check: func(t *testing.T, r apitest.Response) {
+		{Name: "finished while running", Op: op, Args: argsOf("aud_r", "finishedAt", "2026-08-11T09:10:00Z"), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
+		{Name: "scores while running", Op: op, Args: argsOf("aud_r", "scoreSeo", 12.5), WantFields: map[string]any{"status": "running", "scoreSeo": 12.5, "finishedAt": nil}},
+		{Name: "still running", Op: op, Args: argsOf("aud_r", "status", "running"), WantFields: map[string]any{"finishedAt": nil}},
+		{Name: "too early", Op: op, Args: argsOf("aud_r", "status", "complete", "finishedAt", "2026-08-11T08:59:59.999Z"), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is 2026-08-11T09:00:00.000Z"},
+		{Name: "completes now", Op: op, Args: argsOf("aud_r", "status", "complete"), WantFields: map[string]any{"status": "complete", "finishedAt": "2026-08-11T09:30:00.000Z", "scoreSeo": 12.5}},
+		{Name: "fails then", Op: op, Args: argsOf("aud_f", "status", "failed", "finishedAt", "2026-08-11T09:05:00Z", "error", "timeout"), WantFields: map[string]any{"status": "failed", "finishedAt": "2026-08-11T09:05:00.000Z"}},
+		{Name: "complete to failed", Op: op, Args: argsOf("aud_r", "status", "failed"), Want: 409, WantCode: "conflict", WantMessage: "the audit is complete; only a running audit can change its status"},
+		{Name: "complete to running", Op: op, Args: argsOf("aud_r", "status", "running"), Want: 409},
+		{Name: "failed to complete", Op: op, Args: argsOf("aud_f", "status", "complete"), Want: 409, WantMessage: "the audit is failed"},
+		{Name: "the same status", Op: op, Args: argsOf("aud_f", "status", "failed", "summary", "A"), WantFields: map[string]any{"status": "failed", "summary": "A", "finishedAt": "2026-08-11T09:05:00.000Z"}},
+		{Name: "starts later", Op: op, Args: argsOf("aud_c", "startedAt", "2026-08-11T09:10:00.001Z"), Want: 400, WantMessage: "body.startedAt: must not be after finishedAt, which is 2026-08-11T09:10:00.000Z"},
+		{Name: "starts as it ends", Op: op, Args: argsOf("aud_c", "startedAt", "2026-08-11T09:10:00Z"), WantFields: map[string]any{"startedAt": "2026-08-11T09:10:00.000Z"}},
+		{Name: "another site", Op: op, Args: argsOf("aud_c", "siteId", "sit_2"), WantFields: map[string]any{"siteId": "sit_2"}},
+		{Name: "odd times stay", Op: op, Args: argsOf("aud_odd", "summary", "A"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
+		{Name: "odd times stay with the status", Op: op, Args: argsOf("aud_odd", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
+		{Name: "an odd end while running", Op: op, Args: argsOf("aud_odder", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:00.000Z"}},
+		{Name: "completes, started by a clock ahead", Op: op, Args: argsOf("aud_a", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
+		{Name: "fails, started by a clock ahead", Op: op, Args: argsOf("aud_b", "status", "failed"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
+		{Name: "no status gets one", Op: op, Args: argsOf("aud_none", "status", "running"), WantFields: map[string]any{"status": "running", "finishedAt": nil}},
+		{Name: "null status", Op: op, Args: argsOf("aud_c", "status", nil), Want: 400, WantMessage: "body.status: must not be null"},
+		{Name: "null time", Op: op, Args: argsOf("aud_c", "finishedAt", nil), Want: 400, WantMessage: "body.finishedAt: must not be null"},
+		{Name: "no findings in the response", Op: op, Args: argsOf("aud_c", "findings", "new"), Check: func(t *testing.T, r apitest.Response) {
 			if strings.Contains(r.Body, "findings") {
 				t.Errorf("body %s, want none of the findings", r.Body)
 			}
 		}},
-		{Name: "but stored", Op: "get_optimise_audit", Args: of("aud_c"), WantFields: map[string]any{"findings": "new"}},
-		{Name: "no such audit", Op: op, Args: of("aud_x", "findings", "new"), Want: 404},
+		{Name: "but stored", Op: "get_optimise_audit", Args: argsOf("aud_c"), WantFields: map[string]any{"findings": "new"}},
+		{Name: "no such audit", Op: op, Args: argsOf("aud_x", "findings", "new"), Want: 404},
 		{Name: "by status", Op: "list_optimise_audits", Args: map[string]any{"status": "running"}, Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"aud_none"}) {
 				t.Errorf("running audits %v, want aud_none", got)
@@ -140,14 +140,14 @@ func TestUpdateAudit(t *testing.T) {
 func TestAuditETags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": []any{1}})
-	own := map[string]any{"auditId": created.JSON(t)["id"]}
+	auditArgs := map[string]any{"auditId": created.JSON(t)["id"]}
 	last := ""
 	check := func(what string, r apitest.Response) {
 		t.Helper()
 		tag := r.Header.Get("ETag")
-		read := s.Call(t, key, "get_optimise_audit", own)
+		read := s.Call(t, key, "get_optimise_audit", auditArgs)
 		if r.Status != 200 {
 			t.Errorf("%s: status %d, want 200: %s", what, r.Status, r.Body)
 		}
@@ -160,7 +160,7 @@ func TestAuditETags(t *testing.T) {
 		last = tag
 	}
 	update := func(more map[string]any) apitest.Response {
-		args := map[string]any{"If-Match": last, "auditId": own["auditId"]}
+		args := map[string]any{"If-Match": last, "auditId": auditArgs["auditId"]}
 		for name, value := range more {
 			args[name] = value
 		}
@@ -187,7 +187,7 @@ func TestAuditETags(t *testing.T) {
 	if r := update(map[string]any{"findings": []any{3}}); r.Status != 412 {
 		t.Errorf("a stale tag: %d", r.Status)
 	}
-	if got := sortKeysIn(t, s, "findings", own["auditId"].(string)); len(got) != 0 {
+	if got := sortKeysIn(t, s, "findings", auditArgs["auditId"].(string)); len(got) != 0 {
 		t.Errorf("findings of a refused update: %v", got)
 	}
 	if got := sortKeysIn(t, s); countPrefix(got, "draft#") != 0 {
@@ -201,10 +201,10 @@ func TestAuditETags(t *testing.T) {
 func TestUnchangedFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "audit", `{"id":"aud_i","findings":{"a" : [1, 2]}}`, `{"id":"aud_n"}`)
 	created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": map[string]any{"a": []any{1, 2}}}).JSON(t)["id"].(string)
-	put := func(auditID, body string) (updatedAt any, tag string, chunks []string) {
+	patch := func(auditID, body string) (updatedAt any, tag string, chunks []string) {
 		t.Helper()
 		s.Clock.Advance(time.Minute)
 		r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}/optimise/audits/"+auditID, body)
@@ -213,14 +213,14 @@ func TestUnchangedFindings(t *testing.T) {
 		}
 		return r.JSON(t)["updatedAt"], r.Header.Get("ETag"), sortKeysIn(t, s, "findings", auditID)
 	}
-	check := func(auditID, body string, changes bool) {
+	check := func(auditID, body string, wantChange bool) {
 		t.Helper()
-		at, tag, chunks := put(auditID, "{}")
-		newAt, newTag, newChunks := put(auditID, body)
-		if (at != newAt) != changes || (tag != newTag) != changes {
-			t.Errorf("%s %s: updatedAt %v then %v, tag %s then %s", auditID, body, at, newAt, tag, newTag)
+		updatedAt, tag, chunks := patch(auditID, "{}")
+		newAt, newTag, newChunks := patch(auditID, body)
+		if (updatedAt != newAt) != wantChange || (tag != newTag) != wantChange {
+			t.Errorf("%s %s: updatedAt %v then %v, tag %s then %s", auditID, body, updatedAt, newAt, tag, newTag)
 		}
-		if replaced := changes && strings.Contains(body, "findings"); slices.Equal(chunks, newChunks) == replaced {
+		if replaced := wantChange && strings.Contains(body, "findings"); slices.Equal(chunks, newChunks) == replaced {
 			t.Errorf("%s %s: chunks %v, then %v", auditID, body, chunks, newChunks)
 		}
 	}
@@ -231,15 +231,15 @@ func TestUnchangedFindings(t *testing.T) {
 	check(created, `{"findings":{"a":[2,1]}}`, true)
 	check(created, `{"findings":{"a":[2,1]}}`, false)
 	check(created, same, true)
-	_, _, chunks := put(created, "{}")
-	if _, _, again := put(created, `{"findings":{"a":[1,2]},"summary":"A"}`); !slices.Equal(chunks, again) {
+	_, _, chunks := patch(created, "{}")
+	if _, _, again := patch(created, `{"findings":{"a":[1,2]},"summary":"A"}`); !slices.Equal(chunks, again) {
 		t.Errorf("a summary with the same findings: %v then %v", chunks, again)
 	}
-	type old struct {
+	type digestRecord struct {
 		Digest *string `store:"findingsDigest"`
 	}
-	at := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", created)}
-	if _, err := table.Modify(t.Context(), s.Table, at, func(old) table.Keys { return table.Keys{} }, func(o *old) error {
+	auditKey := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", created)}
+	if _, err := table.Modify(t.Context(), s.Table, auditKey, func(digestRecord) table.Keys { return table.Keys{} }, func(o *digestRecord) error {
 		if o.Digest == nil {
 			t.Error("no digest is stored")
 		}
@@ -261,7 +261,7 @@ func TestFindingsBound(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	for size, want := range map[int]int{findingsMax: 200, findingsMax + 1: 400} {
 		body := `{"rootUrl":"https://a.example","findings": ` + incompressibleFindings(size) + `}`
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body)
@@ -270,8 +270,8 @@ func TestFindingsBound(t *testing.T) {
 		}
 		if want == 400 {
 			_, messages := r.Messages(t)
-			if says := "body.findings: must have at most 4194304 bytes as compact JSON, has 4194305"; messages[0] != says {
-				t.Errorf("message %q, want %q", messages[0], says)
+			if wantMessage := "body.findings: must have at most 4194304 bytes as compact JSON, has 4194305"; messages[0] != wantMessage {
+				t.Errorf("message %q, want %q", messages[0], wantMessage)
 			}
 		}
 	}
@@ -283,8 +283,8 @@ func TestFindingsBound(t *testing.T) {
 		}
 		if c.want == 413 {
 			code, messages := r.Messages(t)
-			if says := "body: must have at most 4456448 bytes"; code != "payload_too_large" || messages[0] != says {
-				t.Errorf("code %s and message %q, want payload_too_large and %q", code, messages[0], says)
+			if wantMessage := "body: must have at most 4456448 bytes"; code != "payload_too_large" || messages[0] != wantMessage {
+				t.Errorf("code %s and message %q, want payload_too_large and %q", code, messages[0], wantMessage)
 			}
 		}
 	}
@@ -300,9 +300,9 @@ func TestCreateAuditCrashes(t *testing.T) {
 	apitest.SkipIfShort(t)
 	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
 	prepare := func(*apitest.Service) map[string]any { return args }
-	forEachCrash(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
-		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
-			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+	forEachCrash(t, "create_optimise_audit", prepare, func(s *apitest.Service, first, retry apitest.Response) {
+		if retry.Status != 200 || first.Status == 200 && first.Body != retry.Body {
+			t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
 		}
 		audits := slices.DeleteFunc(sortKeysIn(t, s), func(k string) bool { return !strings.HasPrefix(k, "audit#") })
 		if len(audits) != 1 {
@@ -326,7 +326,7 @@ func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, find
 		t.Fatal(err)
 	}
 	ageDrafts(s)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	later := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	if later.Status != 200 {
 		t.Fatalf("create: status %d, want 200: %s", later.Status, later.Body)
@@ -372,9 +372,9 @@ func TestUpdateAuditCrashes(t *testing.T) {
 				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 				return map[string]any{"auditId": "aud_1", "findings": findings, "summary": "A"}
 			}
-			forEachCrash(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
-				if again.Status != 200 {
-					t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+			forEachCrash(t, "update_optimise_audit", prepare, func(s *apitest.Service, first, retry apitest.Response) {
+				if retry.Status != 200 {
+					t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
 				}
 				checkFindingsSettled(t, s, "aud_1", findings)
 			})
@@ -391,9 +391,9 @@ func TestDeleteAuditCrashes(t *testing.T) {
 		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}
 	}
-	forEachCrash(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
-		if again.Status != 200 && !(died.Status == 200 && again.Status == 404) {
-			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+	forEachCrash(t, "delete_optimise_audit", prepare, func(s *apitest.Service, first, retry apitest.Response) {
+		if retry.Status != 200 && !(first.Status == 200 && retry.Status == 404) {
+			t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
 		}
 		if left := append(sortKeysIn(t, s), sortKeysIn(t, s, "findings", "aud_1")...); len(left) != 0 {
 			t.Errorf("left: %v", left)
@@ -410,7 +410,7 @@ func TestAuditRaces(t *testing.T) {
 		rounds = 5
 	}
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	outcomes := map[string]int{}
 	for n := range rounds {
 		s.Clock.Advance(time.Minute)
@@ -420,27 +420,27 @@ func TestAuditRaces(t *testing.T) {
 		if n%2 == 1 {
 			calls = []string{"update_optimise_audit", "delete_optimise_audit", "delete_optimise_audit"}
 		}
-		status := make([]int, len(calls))
-		var all sync.WaitGroup
+		statuses := make([]int, len(calls))
+		var wg sync.WaitGroup
 		for i, op := range calls {
 			args := map[string]any{"auditId": auditID}
 			if op == "update_optimise_audit" {
 				args["findings"], args["summary"] = fmt.Sprint(i), fmt.Sprint(i)
 			}
-			all.Go(func() { status[i] = s.Call(t, key, op, args).Status })
+			wg.Go(func() { statuses[i] = s.Call(t, key, op, args).Status })
 		}
-		all.Wait()
-		outcomes[fmt.Sprint(n%2, status)]++
+		wg.Wait()
+		outcomes[fmt.Sprint(n%2, statuses)]++
 		chunks := sortKeysIn(t, s, "findings", auditID)
 		if n%2 == 1 {
-			if (status[1] == 200) == (status[2] == 200) || len(chunks) != 0 {
-				t.Errorf("round %d: %v, left: %v", n, status, chunks)
+			if (statuses[1] == 200) == (statuses[2] == 200) || len(chunks) != 0 {
+				t.Errorf("round %d: %v, left: %v", n, statuses, chunks)
 			}
 			continue
 		}
 		got := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": auditID}).JSON(t)
-		if got["summary"] != got["findings"] || !slices.Equal(status, []int{200, 200, 200}) {
-			t.Errorf("round %d: %v, summary %v with findings %v", n, status, got["summary"], got["findings"])
+		if got["summary"] != got["findings"] || !slices.Equal(statuses, []int{200, 200, 200}) {
+			t.Errorf("round %d: %v, summary %v with findings %v", n, statuses, got["summary"], got["findings"])
 		}
 	}
 	ageDrafts(s)
@@ -498,12 +498,12 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 func TestCreateAuditLosesItsDraft(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
-	key := fast.Key(t)
-	late := &beforeTransactionTransport{}
-	slow := apitest.NewOver(t, optimise.Operations, late)
+	key := fast.IssueKey(t)
+	transport := &beforeTransactionTransport{}
+	slow := apitest.NewWithTransport(t, optimise.Operations, transport)
 	slow.CompanyID = fast.CompanyID
 	var other apitest.Response
-	late.beforeTransaction = func() {
+	transport.beforeTransaction = func() {
 		ageDrafts(fast)
 		other = fast.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	}
@@ -520,18 +520,18 @@ func TestCreateAuditLosesItsDraft(t *testing.T) {
 // stored, because the audit may refer to them.
 func TestUpdateAuditWithoutResponse(t *testing.T) {
 	t.Parallel()
-	own := start(t)
-	importRecords(t, own, "audit", `{"id":"aud_1","findings":"old"}`)
-	key := own.Key(t)
-	s := apitest.NewOver(t, optimise.Operations, responseLosingTransport{})
-	s.CompanyID = own.CompanyID
+	plain := start(t)
+	importRecords(t, plain, "audit", `{"id":"aud_1","findings":"old"}`)
+	key := plain.IssueKey(t)
+	s := apitest.NewWithTransport(t, optimise.Operations, responseLosingTransport{})
+	s.CompanyID = plain.CompanyID
 	if r := s.Call(t, key, "update_optimise_audit", map[string]any{"auditId": "aud_1", "findings": "new"}); r.Status < 500 {
 		t.Fatalf("an update without a response of the table: status %d, want 500 or more: %s", r.Status, r.Body)
 	}
-	if got := getFindings(t, own, key, "aud_1"); got != `"new"` {
+	if got := getFindings(t, plain, key, "aud_1"); got != `"new"` {
 		t.Errorf("findings %s", got)
 	}
-	checkFindingsSettled(t, own, "aud_1", "new")
+	checkFindingsSettled(t, plain, "aud_1", "new")
 }
 
 // responseLosingTransport is a transport that returns an error instead of the response to an update

@@ -39,20 +39,20 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // that crashes at its second table call, and so on, until a process does not crash. Each time, it
 // then repeats the call in a process that does not crash, and passes both responses to `check`.
 // Each round has its own company, to which `prepare` adds records.
-func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
+func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, first, retry apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {
 		s := start(t)
-		key, args := s.Key(t), prepare(s)
+		key, args := s.IssueKey(t), prepare(s)
 		ctx, stop := context.WithCancel(t.Context())
 		m := &crashingTransport{callsLeft: calls, cancel: stop}
-		dying := apitest.NewOver(t, optimise.Operations, m)
-		dying.CompanyID = s.CompanyID
-		handler := dying.Handler
-		dying.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r.WithContext(ctx)) })
-		died := dying.Call(t, key, op, args)
+		crashing := apitest.NewWithTransport(t, optimise.Operations, m)
+		crashing.CompanyID = s.CompanyID
+		handler := crashing.Handler
+		crashing.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r.WithContext(ctx)) })
+		first := crashing.Call(t, key, op, args)
 		stop()
-		check(s, died, s.Call(t, key, op, args))
+		check(s, first, s.Call(t, key, op, args))
 		if t.Failed() {
 			t.Fatalf("the process died after %d calls", calls)
 		}
@@ -69,10 +69,10 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 // an Idempotency-Key.
 func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
 	t.Helper()
-	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
+	collection := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
 	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
-	}](t.Context(), s.Table, of)
+	}](t.Context(), s.Table, collection)
 	if err != nil {
 		t.Fatal(err)
 	}

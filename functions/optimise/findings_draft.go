@@ -82,11 +82,11 @@ func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts [
 // removeOldDrafts removes the company's old drafts and their unused chunks. A failure is only
 // logged.
 func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
-	old := table.Collection{
+	oldDrafts := table.Collection{
 		Partition: partition(companyID), Prefix: table.JoinKey(draftKind, ""),
 		Until: table.JoinKey(draftKind, id.LowerBound(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
 	}
-	drafts, err := table.ReadAll[findingsDraft](ctx, s.table, old)
+	drafts, err := table.ReadAll[findingsDraft](ctx, s.table, oldDrafts)
 	table.RequestOf(ctx).AddFailure(err)
 	for _, d := range drafts[:min(len(drafts), draftsMax)] {
 		a, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, d.AuditID))
@@ -100,12 +100,12 @@ func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 
 // removeFindings deletes all chunks of a deleted audit.
 func (s auditStore) removeFindings(ctx context.Context, companyID, auditID string) error {
-	of := table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: true}
+	collection := table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: true}
 	var found []table.Key
-	err := table.ForEach(ctx, s.table, of, func(c struct {
+	err := table.ForEach(ctx, s.table, collection, func(c struct {
 		SK string `store:"sk"`
 	}) error {
-		found = append(found, table.Key{PK: of.Partition, SK: c.SK})
+		found = append(found, table.Key{PK: collection.Partition, SK: c.SK})
 		return nil
 	})
 	if err != nil {

@@ -57,8 +57,8 @@ func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]i
 		SK   string `store:"sk"`
 		Data []byte `store:"data"`
 	}
-	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", "findings", auditID), Consistent: true}
-	chunks, err := table.ReadAll[chunk](t.Context(), s.Table, of)
+	collection := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", "findings", auditID), Consistent: true}
+	chunks, err := table.ReadAll[chunk](t.Context(), s.Table, collection)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // 499 levels of nesting, including the record itself
 	for name, c := range map[string]struct {
 		given, want string
@@ -139,7 +139,7 @@ func TestFindingsTooLarge(t *testing.T) {
 func TestFindingsReplaced(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
 	if n := len(storedChunks(t, s, "aud_1")); n != 3 {
 		t.Errorf("%d chunks, want 3", n)
@@ -205,22 +205,22 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 // the audit and the read of its chunks. The two reads run in parallel, so either can come first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
-	for _, late := range []string{"Query", "GetItem"} {
-		t.Run(late+" last", func(t *testing.T) {
+	for _, lastCall := range []string{"Query", "GetItem"} {
+		t.Run(lastCall+" last", func(t *testing.T) {
 			t.Parallel()
 			writer := start(t)
 			b := &beforeRequestTransport{responded: make(chan string, 8), matches: func(target, body string) bool {
-				return strings.HasSuffix(target, "."+late) && strings.Contains(body, writer.CompanyID)
+				return strings.HasSuffix(target, "."+lastCall) && strings.Contains(body, writer.CompanyID)
 			}}
-			replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
+			replacement := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
 			audits := transferType(t, writer, "audit")
 			b.beforeRequest = func() error {
 				<-b.responded // the other read is done
-				return audits.Write(t.Context(), writer.CompanyID, []any{replaced})
+				return audits.Write(t.Context(), writer.CompanyID, []any{replacement})
 			}
-			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
+			reader := optimise.NewStore(apitest.NewWithTransport(t, optimise.Operations, b).Table)
 			importRecords(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			a, err := reader.Audits.Get(ctx, writer.CompanyID, "aud_1")
 			if err != nil {
 				t.Fatal(err)
@@ -228,8 +228,8 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 			if *a.Summary != "new" || string(a.Findings) != `"new"` {
 				t.Errorf(`summary %q and findings %s, want the new ones`, *a.Summary, a.Findings)
 			}
-			if m.Units().Calls != 4 {
-				t.Errorf("%d calls, want both reads twice", m.Units().Calls)
+			if m.Usage().Calls != 4 {
+				t.Errorf("%d calls, want both reads twice", m.Usage().Calls)
 			}
 		})
 	}
@@ -257,8 +257,8 @@ func TestFindingsDamaged(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "audit", `{"id":"aud_1","findings":[1,2,3]}`)
 	for sk := range storedChunks(t, s, "aud_1") {
-		at := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}
-		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(at, struct {
+		keys := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}
+		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(keys, struct {
 			Data []byte `store:"data"`
 		}{[]byte("damaged")})}); err != nil {
 			t.Fatal(err)
@@ -285,15 +285,15 @@ func TestFindingsOfAbortedImport(t *testing.T) {
 		},
 		beforeRequest: func() error { cancel(); return ctx.Err() },
 	}
-	dying := apitest.NewOver(t, optimise.Operations, b)
-	replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
-	if err := transferType(t, dying, "audit").Write(ctx, s.CompanyID, []any{replaced}); err == nil {
+	crashing := apitest.NewWithTransport(t, optimise.Operations, b)
+	replacement := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
+	if err := transferType(t, crashing, "audit").Write(ctx, s.CompanyID, []any{replacement}); err == nil {
 		t.Fatal("the import was not aborted")
 	}
 	if n := len(storedChunks(t, s, "aud_1")); n != 2 {
 		t.Errorf("%d chunks, want the current one and the unused one", n)
 	}
-	if got := getFindings(t, s, s.Key(t), "aud_1"); got != `"old"` {
+	if got := getFindings(t, s, s.IssueKey(t), "aud_1"); got != `"old"` {
 		t.Errorf(`findings %s, want "old"`, got)
 	}
 }

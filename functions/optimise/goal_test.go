@@ -60,7 +60,7 @@ func TestGoals(t *testing.T) {
 		{Name: "no limit", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a", "limit": 5}, Want: 400, WantMessage: "query.limit: unknown parameter"},
 	})
 	other := start(t)
-	key, foreign := s.Key(t), other.Key(t)
+	key, foreign := s.IssueKey(t), other.IssueKey(t)
 	for _, site := range []string{"sit_gone", "gol_9", "aud_1", "x", "sit_a#sit_b", "sit_A", "%"} { // sit_gone has goals but does not exist
 		if r := s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}); r.Status != 404 || r.Body != missing.Body {
 			t.Errorf("goals of %s: status %d, body %s; want 404 and %s", site, r.Status, r.Body, missing.Body)
@@ -76,7 +76,7 @@ func TestGoals(t *testing.T) {
 func TestGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
 	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`, `{"id":"gol_3","siteId":"sit_a","order":3}`)
 	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_b"}`, `{"id":"gol_3","siteId":"sit_a","order":9}`, `{"id":"gol_3","siteId":"sit_a","order":1}`)

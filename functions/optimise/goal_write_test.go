@@ -25,7 +25,7 @@ func TestCreateGoal(t *testing.T) {
 		}
 		return args
 	}
-	both := func(match, pattern string) map[string]any {
+	withPattern := func(match, pattern string) map[string]any {
 		args := with("matchType", match)
 		args["pattern"] = pattern
 		return args
@@ -45,9 +45,9 @@ func TestCreateGoal(t *testing.T) {
 		{Name: "no kind", Op: op, Args: with("kind", nil), Want: 400, WantMessage: "body.kind: is required"},
 		{Name: "no match", Op: op, Args: with("matchType", nil), Want: 400, WantMessage: "body.matchType: is required"},
 		{Name: "no name", Op: op, Args: with("name", nil), Want: 400, WantMessage: "body.name: is required"},
-		{Name: "no regex", Op: op, Args: both("regex", "a("), Want: 400, WantMessage: "body.pattern: with matchType regex, pattern must be a regular expression of RE2: error parsing regexp: missing closing )"},
-		{Name: "not of RE2", Op: op, Args: both("regex", `(?=a)`), Want: 400, WantMessage: "body.pattern: with matchType regex"},
-		{Name: "a parenthesis elsewhere", Op: op, Args: both("contains", "a("), WantFields: map[string]any{"pattern": "a("}},
+		{Name: "no regex", Op: op, Args: withPattern("regex", "a("), Want: 400, WantMessage: "body.pattern: with matchType regex, pattern must be a regular expression of RE2: error parsing regexp: missing closing )"},
+		{Name: "not of RE2", Op: op, Args: withPattern("regex", `(?=a)`), Want: 400, WantMessage: "body.pattern: with matchType regex"},
+		{Name: "a parenthesis elsewhere", Op: op, Args: withPattern("contains", "a("), WantFields: map[string]any{"pattern": "a("}},
 		{Name: "order is whole", Op: op, Args: with("order", 1.5), Want: 400, WantMessage: "body.order: must be a whole number"},
 		{Name: "all problems", Op: op, Args: map[string]any{"siteId": "sit_a", "name": "", "kind": "page", "matchType": "regex", "pattern": "["}, Want: 400,
 			WantMessage: "body.name: must not be empty\nbody.kind: must be one of path, event\nbody.pattern: with matchType regex"},
@@ -100,7 +100,7 @@ func TestUpdateGoal(t *testing.T) {
 func TestUpdateGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "site", `{"id":"sit_a"}`)
 	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`)
 	s.Call(t, key, "update_optimise_goal", map[string]any{"siteId": "sit_a", "goalId": "gol_1", "order": 7})
@@ -117,9 +117,9 @@ func TestCreateGoalCrashes(t *testing.T) {
 		importRecords(t, s, "site", `{"id":"sit_a"}`)
 		return map[string]any{"siteId": "sit_a", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/", "Idempotency-Key": "once"}
 	}
-	forEachCrash(t, "create_optimise_goal", prepare, func(s *apitest.Service, died, again apitest.Response) {
-		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
-			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+	forEachCrash(t, "create_optimise_goal", prepare, func(s *apitest.Service, first, retry apitest.Response) {
+		if retry.Status != 200 || first.Status == 200 && first.Body != retry.Body {
+			t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
 		}
 		if got := sortKeysIn(t, s); countPrefix(got, "goal#") != 1 || len(got) != 2 {
 			t.Errorf("stored: %v", got)
@@ -132,13 +132,13 @@ func TestCreateGoalCrashes(t *testing.T) {
 func TestConcurrentGoalMove(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
-		own := start(t)
-		importRecords(t, own, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-		importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
-		key := own.Key(t)
-		moving := &beforeGoalWriteTransport{beforeWrite: func() { importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
-		s := apitest.NewOver(t, optimise.Operations, moving)
-		s.CompanyID = own.CompanyID
+		plain := start(t)
+		importRecords(t, plain, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+		importRecords(t, plain, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
+		key := plain.IssueKey(t)
+		transport := &beforeGoalWriteTransport{beforeWrite: func() { importRecords(t, plain, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
+		s := apitest.NewWithTransport(t, optimise.Operations, transport)
+		s.CompanyID = plain.CompanyID
 		args := map[string]any{"siteId": "sit_a", "goalId": "gol_1"}
 		if op == "update_optimise_goal" {
 			args["name"] = "New"
@@ -146,7 +146,7 @@ func TestConcurrentGoalMove(t *testing.T) {
 		if r := s.Call(t, key, op, args); r.Status != 404 {
 			t.Errorf("%s: status %d, want 404: %s", op, r.Status, r.Body)
 		}
-		if r := own.Call(t, key, "get_optimise_goal", map[string]any{"siteId": "sit_b", "goalId": "gol_1"}); r.Status != 200 || r.JSON(t)["name"] != "Moved" {
+		if r := plain.Call(t, key, "get_optimise_goal", map[string]any{"siteId": "sit_b", "goalId": "gol_1"}); r.Status != 200 || r.JSON(t)["name"] != "Moved" {
 			t.Errorf("after %s: status %d, want 200 with the name Moved: %s", op, r.Status, r.Body)
 		}
 	}

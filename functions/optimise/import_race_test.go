@@ -40,35 +40,35 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 		}
 		return kind.Write(t.Context(), s.CompanyID, []any{record})
 	}
-	remove := func(s *apitest.Service, over *apitest.Service) error {
-		return optimise.NewStore(over.Table).Sites.Remove(t.Context(), s.CompanyID, "sit_1", func(optimise.Site) error { return nil })
+	remove := func(s *apitest.Service, intercepted *apitest.Service) error {
+		return optimise.NewStore(intercepted.Table).Sites.Remove(t.Context(), s.CompanyID, "sit_1", func(optimise.Site) error { return nil })
 	}
 	for _, add := range []bool{false, true} {
 		for _, deleteFirst := range []bool{false, true} {
-			for at, reached := int64(1), true; reached; at++ {
+			for callNumber, reached := int64(1), true; reached; callNumber++ {
 				s := start(t)
 				importRecords(t, s, "site", `{"id":"sit_1"}`)
-				var removed, imported error
-				other := &beforeCallTransport{beforeCall: func() { imported = write(s, transferType(t, s, "site-goal"), add) }}
+				var removeErr, importErr error
+				transport := &beforeCallTransport{beforeCall: func() { importErr = write(s, transferType(t, s, "site-goal"), add) }}
 				if deleteFirst {
-					other.beforeCall = func() { removed = remove(s, s) }
+					transport.beforeCall = func() { removeErr = remove(s, s) }
 				}
-				other.callNumber.Store(at)
-				over := apitest.NewOver(t, optimise.Operations, other)
+				transport.callNumber.Store(callNumber)
+				intercepted := apitest.NewWithTransport(t, optimise.Operations, transport)
 				if deleteFirst {
-					imported = write(s, transferType(t, over, "site-goal"), add)
+					importErr = write(s, transferType(t, intercepted, "site-goal"), add)
 				} else {
-					removed = remove(s, over)
+					removeErr = remove(s, intercepted)
 				}
-				if reached = other.calls.Load() >= at; !reached {
+				if reached = transport.calls.Load() >= callNumber; !reached {
 					continue
 				}
 				var refused transfer.RefusedRecords
-				if imported != nil && (!errors.As(imported, &refused) || refused[0] != "record.siteId: there is no site sit_1") {
-					t.Errorf("before call %d: the import: %v", at, imported)
+				if importErr != nil && (!errors.As(importErr, &refused) || refused[0] != "record.siteId: there is no site sit_1") {
+					t.Errorf("before call %d: the import: %v", callNumber, importErr)
 				}
-				if left := sortKeysIn(t, s); removed != nil || len(left) > 0 || deleteFirst && imported == nil {
-					t.Errorf("before call %d: the delete: %v, the import: %v, left: %v", at, removed, imported, left)
+				if left := sortKeysIn(t, s); removeErr != nil || len(left) > 0 || deleteFirst && importErr == nil {
+					t.Errorf("before call %d: the delete: %v, the import: %v, left: %v", callNumber, removeErr, importErr, left)
 				}
 			}
 		}

@@ -19,7 +19,7 @@ func TestCreateSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	const op = "create_optimise_site"
-	valid := func(name string, value any) map[string]any { return map[string]any{"name": "Shop", name: value} }
+	withField := func(name string, value any) map[string]any { return map[string]any{"name": "Shop", name: value} }
 	longest := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." + strings.Repeat("d", 61)
 	const host = "must be a host name without scheme, port or path"
 	s.Run(t, []apitest.Scenario{
@@ -38,17 +38,17 @@ func TestCreateSite(t *testing.T) {
 		{Name: "most", Op: op, Args: map[string]any{"name": strings.Repeat("ü", 200), "domains": []any{longest, "Shop.example"}, "timezone": "Asia/Calcutta", "active": false},
 			WantFields: map[string]any{"name": strings.Repeat("ü", 200), "domains": []any{longest, "Shop.example"}, "timezone": "Asia/Calcutta", "active": false}},
 		{Name: "no name", Op: op, Want: 400, WantMessage: "body.name: is required"},
-		{Name: "empty name", Op: op, Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "scheme", Op: op, Args: valid("domains", []any{"a.example", "https://a.example"}), Want: 400, WantMessage: "body.domains[1]: " + host},
-		{Name: "port", Op: op, Args: valid("domains", []any{"a.example:80"}), Want: 400, WantMessage: "body.domains[0]: " + host},
-		{Name: "path", Op: op, Args: valid("domains", []any{"a.example/"}), Want: 400, WantMessage: "body.domains[0]: " + host},
-		{Name: "wildcard", Op: op, Args: valid("domains", []any{"*.a.example"}), Want: 400, WantMessage: "body.domains[0]: " + host},
-		{Name: "empty domain", Op: op, Args: valid("domains", []any{""}), Want: 400, WantMessage: "body.domains[0]: " + host},
-		{Name: "long domain", Op: op, Args: valid("domains", []any{longest + "d"}), Want: 400, WantMessage: "body.domains[0]: must have at most 253 characters, has 254"},
-		{Name: "51 domains", Op: op, Args: valid("domains", slices.Repeat([]any{"a.example"}, 51)), Want: 400, WantMessage: "body.domains: must have at most 50 elements, has 51"},
-		{Name: "no such zone", Op: op, Args: valid("timezone", "Europe/Nowhere"), Want: 400, WantMessage: "body.timezone: must be a name of the IANA time zone database"},
-		{Name: "own key", Op: op, Args: valid("siteKey", "pk_live_1"), Want: 400, WantMessage: "body.siteKey: unknown property"},
-		{Name: "scope", Key: s.Key(t, auth.OptimiseRead), Op: op, Args: valid("name", "Shop"), Want: 401, WantMessage: "lacks the scope optimise:write"},
+		{Name: "empty name", Op: op, Args: withField("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
+		{Name: "scheme", Op: op, Args: withField("domains", []any{"a.example", "https://a.example"}), Want: 400, WantMessage: "body.domains[1]: " + host},
+		{Name: "port", Op: op, Args: withField("domains", []any{"a.example:80"}), Want: 400, WantMessage: "body.domains[0]: " + host},
+		{Name: "path", Op: op, Args: withField("domains", []any{"a.example/"}), Want: 400, WantMessage: "body.domains[0]: " + host},
+		{Name: "wildcard", Op: op, Args: withField("domains", []any{"*.a.example"}), Want: 400, WantMessage: "body.domains[0]: " + host},
+		{Name: "empty domain", Op: op, Args: withField("domains", []any{""}), Want: 400, WantMessage: "body.domains[0]: " + host},
+		{Name: "long domain", Op: op, Args: withField("domains", []any{longest + "d"}), Want: 400, WantMessage: "body.domains[0]: must have at most 253 characters, has 254"},
+		{Name: "51 domains", Op: op, Args: withField("domains", slices.Repeat([]any{"a.example"}, 51)), Want: 400, WantMessage: "body.domains: must have at most 50 elements, has 51"},
+		{Name: "no such zone", Op: op, Args: withField("timezone", "Europe/Nowhere"), Want: 400, WantMessage: "body.timezone: must be a name of the IANA time zone database"},
+		{Name: "own key", Op: op, Args: withField("siteKey", "pk_live_1"), Want: 400, WantMessage: "body.siteKey: unknown property"},
+		{Name: "scope", Key: s.IssueKey(t, auth.OptimiseRead), Op: op, Args: withField("name", "Shop"), Want: 401, WantMessage: "lacks the scope optimise:write"},
 		{Name: "nothing of these was stored", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 2 || items[0]["siteKey"] == items[1]["siteKey"] {
 				t.Errorf("body %s, want 2 sites with keys that differ", r.Body)
@@ -82,7 +82,7 @@ func TestUpdateSite(t *testing.T) {
 func TestCollectionLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	var sites, goals []string
 	for n := range 198 {
 		sites = append(sites, fmt.Sprintf(`{"id":"sit_%d"}`, n))
@@ -125,7 +125,7 @@ func TestRemoveSiteWithManyGoals(t *testing.T) {
 	}
 	storeOrphanGoals(t, s, "sit_gone", goals...)
 	args := map[string]any{"siteId": "sit_gone", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"}
-	if r := s.Call(t, s.Key(t), "create_optimise_goal", args); r.Status != 404 {
+	if r := s.Call(t, s.IssueKey(t), "create_optimise_goal", args); r.Status != 404 {
 		t.Errorf("create of a goal without a site: status %d, want 404: %s", r.Status, r.Body)
 	}
 }
@@ -135,7 +135,7 @@ func TestRemoveSiteWithManyGoals(t *testing.T) {
 func TestDeleteSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
 	importRecords(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
 	var goals []string
@@ -169,9 +169,9 @@ func TestDeleteSiteCrashes(t *testing.T) {
 		importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`, `{"id":"gol_2","siteId":"sit_a"}`)
 		return map[string]any{"siteId": "sit_a"}
 	}
-	forEachCrash(t, "delete_optimise_site", prepare, func(s *apitest.Service, died, again apitest.Response) {
-		if again.Status != 200 && !(died.Status == 200 && again.Status == 404) {
-			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+	forEachCrash(t, "delete_optimise_site", prepare, func(s *apitest.Service, first, retry apitest.Response) {
+		if retry.Status != 200 && !(first.Status == 200 && retry.Status == 404) {
+			t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
 		}
 		if left := sortKeysIn(t, s); len(left) != 0 {
 			t.Errorf("left: %v", left)
@@ -184,11 +184,11 @@ func TestDeleteSiteCrashes(t *testing.T) {
 func TestPartiallyRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	storeOrphanGoals(t, s, "sit_gone", `{"id":"gol_1","siteId":"sit_gone"}`)
-	own := map[string]any{"siteId": "sit_gone", "goalId": "gol_1"}
+	goalArgs := map[string]any{"siteId": "sit_gone", "goalId": "gol_1"}
 	for op, args := range map[string]map[string]any{
-		"get_optimise_goal": own, "delete_optimise_goal": own, "list_optimise_goals": {"siteId": "sit_gone"},
+		"get_optimise_goal": goalArgs, "delete_optimise_goal": goalArgs, "list_optimise_goals": {"siteId": "sit_gone"},
 		"update_optimise_goal": {"siteId": "sit_gone", "goalId": "gol_1", "name": "A"},
 	} {
 		if r := s.Call(t, key, op, args); r.Status != 404 {
@@ -209,7 +209,7 @@ func TestSiteRaces(t *testing.T) {
 		rounds = 5
 	}
 	s := start(t)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	outcomes := map[string]int{}
 	for n := range rounds {
 		s.Clock.Advance(time.Minute)
@@ -225,23 +225,23 @@ func TestSiteRaces(t *testing.T) {
 			{"delete_optimise_site", map[string]any{"siteId": siteID}}, {"create_optimise_goal", goal},
 			{"update_optimise_site", map[string]any{"siteId": siteID, "name": "Late"}},
 		}
-		status := make([]int, len(calls))
-		var all sync.WaitGroup
+		statuses := make([]int, len(calls))
+		var wg sync.WaitGroup
 		for i, c := range calls {
-			all.Go(func() { status[i] = s.Call(t, key, c.op, c.args).Status })
+			wg.Go(func() { statuses[i] = s.Call(t, key, c.op, c.args).Status })
 		}
-		all.Wait()
-		for i, got := range status {
+		wg.Wait()
+		for i, got := range statuses {
 			if got != 200 && got != 404 {
 				t.Errorf("round %d: %s: %d", n, calls[i].op, got)
 			}
 		}
-		if (status[0] == 200) == (status[2] == 200) {
-			t.Errorf("round %d: the deletes are %d and %d", n, status[0], status[2])
+		if (statuses[0] == 200) == (statuses[2] == 200) {
+			t.Errorf("round %d: the deletes are %d and %d", n, statuses[0], statuses[2])
 		}
-		outcomes[fmt.Sprint(status)]++
+		outcomes[fmt.Sprint(statuses)]++
 		if left := sortKeysIn(t, s); len(left) != 0 {
-			t.Fatalf("round %d, %v: left: %v", n, status, left)
+			t.Fatalf("round %d, %v: left: %v", n, statuses, left)
 		}
 	}
 	t.Logf("%d rounds: %v", rounds, outcomes)

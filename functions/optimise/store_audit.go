@@ -39,15 +39,15 @@ var audits = record.Kind[storedAudit]{
 }
 
 func (a storedAudit) indexKeys() (keys table.Keys) {
-	order := table.JoinKey(table.DescendingTimeKey(a.StartedAt), a.ID)
-	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: order}
+	sortKey := table.JoinKey(table.DescendingTimeKey(a.StartedAt), a.ID)
+	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: sortKey}
 	status := noStatus
 	if a.Status != nil {
 		status = string(*a.Status)
-		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsPart, status), SK: order}
+		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsPart, status), SK: sortKey}
 	}
 	if a.SiteID != nil {
-		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsPart, *a.SiteID, status), SK: order}
+		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsPart, *a.SiteID, status), SK: sortKey}
 	}
 	return keys
 }
@@ -146,11 +146,11 @@ func (s auditStore) Modify(
 			return err
 		}
 		if findings.Sent && !a.hasFindings(digest) {
-			return errFindingsReplaced
+			return errOtherFindings
 		}
 		return nil
 	})
-	if !errors.Is(err, errFindingsReplaced) {
+	if !errors.Is(err, errOtherFindings) {
 		return after.AuditSummary, err
 	}
 	next := before
@@ -162,8 +162,9 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errFindingsReplaced means that another write has replaced the findings that this write expects.
-var errFindingsReplaced = errors.New("the audit has other findings")
+// errOtherFindings means that the stored audit has other findings than those in the request or,
+// once the new ones are stored, than those that they replace.
+var errOtherFindings = errors.New("the audit has other findings")
 
 // replaceFindings applies a change to an audit and replaces its findings. `before` is the stored
 // audit, which refers to the old findings. `next` is the audit that refers to the new findings.
@@ -180,7 +181,7 @@ func (s auditStore) replaceFindings(
 		after, err := table.Modify(ctx, s.table, s.Key(companyID, before.ID), s.Keys, func(a *storedAudit) error {
 			if !equalStrings(a.Generation, before.Generation) {
 				before = *a
-				return errFindingsReplaced
+				return errOtherFindings
 			}
 			if err := change(&a.AuditSummary); err != nil {
 				return err
@@ -188,7 +189,7 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errFindingsReplaced) { // try again with a draft that also lists the chunks of the other write
+		if errors.Is(err, errOtherFindings) { // try again with a draft that also lists the chunks of the other write
 			chunks = nil
 			continue
 		}
@@ -197,8 +198,8 @@ func (s auditStore) replaceFindings(
 			s.removeOldDrafts(ctx, companyID)
 			return after.AuditSummary, nil
 		}
-		var public *fault.Error
-		if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError {
+		var publicErr *fault.Error
+		if errors.As(err, &publicErr) && publicErr.Code.Status() < http.StatusInternalServerError {
 			s.finishDrafts(ctx, companyID, drafts, before)
 		}
 		return AuditSummary{}, err // after any other error, the audit may refer to the old or the new findings, so the drafts stay

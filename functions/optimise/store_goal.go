@@ -62,12 +62,12 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 // readItem reads a goal and its site in one call. It returns fault.ErrNotFound if either is
 // missing. An interrupted removal of a site can leave goals without a site.
 func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (table.Item, error) {
-	at := s.goals.Key(companyID, goalID)
-	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
+	key := s.goals.Key(companyID, goalID)
+	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), key})
 	if err != nil {
 		return nil, err
 	}
-	n := slices.IndexFunc(items, func(item table.Item) bool { return table.KeyOf(item) == at })
+	n := slices.IndexFunc(items, func(item table.Item) bool { return table.KeyOf(item) == key })
 	if n < 0 || len(items) < 2 {
 		return nil, fault.ErrNotFound
 	}
@@ -92,8 +92,8 @@ func (s goalStore) checkSite(g SiteGoal) error {
 // fault.ErrNotFound if the site does not exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.CheckLimit(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
-		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // the goals may be left over from an interrupted removal of the site
-			err = missing
+		if _, siteErr := s.sites.Get(ctx, companyID, s.siteID); siteErr != nil { // the goals may be left over from an interrupted removal of the site
+			err = siteErr
 		}
 		return SiteGoal{}, err
 	}

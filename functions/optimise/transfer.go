@@ -35,7 +35,7 @@ func Transfers(t *table.Client) []transfer.Type {
 // record.Store's Transfer method, because an import must check that the site of each goal exists.
 func (s Store) transferGoals() transfer.Type {
 	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.ExportEach[SiteGoal](s.table, goals.Collection))
-	t = transfer.WithExisting(transfer.KeepRules[api.CreateBody[SiteGoal]](t), transfer.ExistsByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
+	t = transfer.WithExisting(transfer.WithRulesOf[api.CreateBody[SiteGoal]](t), transfer.ExistsByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
 	t = transfer.WithUnique(t, func(g SiteGoal) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}
 	})
@@ -47,7 +47,7 @@ func (s Store) transferGoals() transfer.Type {
 
 // Transfer returns the record type of audits with their findings, for imports and exports.
 func (s auditStore) Transfer() transfer.Type {
-	t := transfer.KeepRules[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
+	t := transfer.WithRulesOf[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
 	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
@@ -126,11 +126,11 @@ func checkAudit(a *Audit) []string {
 // imports can leave unused chunks, but never an audit with missing chunks.
 func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
 	audits = transfer.KeepLast(audits, func(a Audit) string { return a.ID })
-	replaced, err := s.storedChunkKeys(ctx, companyID, audits)
+	oldChunkKeys, err := s.storedChunkKeys(ctx, companyID, audits)
 	if err != nil {
 		return err
 	}
-	var items, waiting []table.Item
+	var items, pendingChunks []table.Item
 	size := 0
 	for _, a := range audits {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
@@ -140,21 +140,21 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 			return err
 		}
 		items = append(items, s.table.NewItem(s.Keys(stored), stored))
-		waiting = append(waiting, chunks...)
+		pendingChunks = append(pendingChunks, chunks...)
 		if size += len(a.Findings); size > chunkBatchBytes { // before compression, so the batch itself is smaller
-			if err := s.table.BatchPut(ctx, waiting); err != nil {
+			if err := s.table.BatchPut(ctx, pendingChunks); err != nil {
 				return err
 			}
-			waiting, size = nil, 0
+			pendingChunks, size = nil, 0
 		}
 	}
-	if err := s.table.BatchPut(ctx, waiting); err != nil {
+	if err := s.table.BatchPut(ctx, pendingChunks); err != nil {
 		return err
 	}
 	if err := s.table.BatchPut(ctx, items); err != nil {
 		return err
 	}
-	return s.table.BatchDelete(ctx, replaced)
+	return s.table.BatchDelete(ctx, oldChunkKeys)
 }
 
 // addAudits stores audits that are not stored yet, and returns how many it skipped because another
@@ -170,8 +170,8 @@ func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Au
 		if err := s.table.BatchPut(ctx, chunks); err != nil {
 			return skipped, err
 		}
-		taken, err := s.table.InsertMissing(ctx, []table.Item{s.table.NewItem(s.Keys(stored), stored)})
-		if err == nil && taken > 0 {
+		existing, err := s.table.InsertMissing(ctx, []table.Item{s.table.NewItem(s.Keys(stored), stored)})
+		if err == nil && existing > 0 {
 			skipped++
 			err = s.table.BatchDelete(ctx, stored.chunkKeys())
 		}
@@ -200,7 +200,7 @@ func (s auditStore) storedChunkKeys(ctx context.Context, companyID string, audit
 // time, because the findings of a whole page can be gigabytes.
 func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var batch []storedAudit
-	visitFew := func() error {
+	visitBatch := func() error {
 		audits := make([]Audit, len(batch))
 		err := parallel.Do(len(batch), exportBatchMax, func(n int) (err error) {
 			audits[n], err = s.withFindings(ctx, batch[n])
@@ -219,12 +219,12 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 		if batch = append(batch, a); len(batch) < exportBatchMax {
 			return nil
 		}
-		return visitFew()
+		return visitBatch()
 	})
 	if err != nil {
 		return err
 	}
-	return visitFew()
+	return visitBatch()
 }
 
 // withFindings adds the findings to an audit that was just read. If an import has replaced the
@@ -237,8 +237,8 @@ func (s auditStore) withFindings(ctx context.Context, stored storedAudit) (Audit
 	if err != nil {
 		return Audit{}, err
 	}
-	findings, misfit := stored.findings(chunks)
-	if misfit != nil {
+	findings, mismatch := stored.findings(chunks)
+	if mismatch != nil {
 		return s.Get(ctx, stored.CompanyID, stored.ID)
 	}
 	return Audit{stored.AuditSummary, findings}, nil

@@ -134,7 +134,7 @@ func TestAuditMoves(t *testing.T) {
 		{map[string]any{"siteId": "sit_a", "status": "running"}, []string{"aud_2"}},
 		{map[string]any{"siteId": "sit_b", "status": "complete"}, []string{"aud_1"}},
 	} {
-		if got := ids(s.Call(t, s.Key(t), "list_optimise_audits", c.arguments).Items(t)); !slices.Equal(got, c.want) {
+		if got := ids(s.Call(t, s.IssueKey(t), "list_optimise_audits", c.arguments).Items(t)); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.arguments, got, c.want)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 // unitsUsed calls `read` and returns the number of table calls and capacity units it used.
-func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
+func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Usage {
 	t.Helper()
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	if err := read(ctx, optimise.NewStore(s.Table), s.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	return m.Units()
+	return m.Usage()
 }
 
 // manyAudits returns n audits of about 500 bytes for each combination of a site and a status. There
@@ -48,21 +48,21 @@ func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const n = 3 // for each site and status: a page of two, and one more to detect a next page
-	small, large, found := start(t), start(t), start(t)
+	small, large, withFindings := start(t), start(t), start(t)
 	importAudits(t, small, manyAudits(n, "")...)
 	importAudits(t, large, manyAudits(10*n, "")...)
-	importAudits(t, found, manyAudits(n, realisticFindings(30_000))...)
+	importAudits(t, withFindings, manyAudits(n, realisticFindings(30_000))...)
 	for _, c := range []struct {
 		site   *string
 		status *optimise.AuditStatus
-		want   table.Units
+		want   table.Usage
 	}{
-		{nil, nil, table.Units{Calls: 1, Read: 0.5}},
-		{nil, new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
-		{new("sit_a"), nil, table.Units{Calls: 4, Read: 2}},
-		{new("sit_a"), new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
-		{new("sit_none"), nil, table.Units{Calls: 4, Read: 2}},
-		{new("sit_none"), new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
+		{nil, nil, table.Usage{Calls: 1, Read: 0.5}},
+		{nil, new(optimise.AuditStatusFailed), table.Usage{Calls: 1, Read: 0.5}},
+		{new("sit_a"), nil, table.Usage{Calls: 4, Read: 2}},
+		{new("sit_a"), new(optimise.AuditStatusFailed), table.Usage{Calls: 1, Read: 0.5}},
+		{new("sit_none"), nil, table.Usage{Calls: 4, Read: 2}},
+		{new("sit_none"), new(optimise.AuditStatusFailed), table.Usage{Calls: 1, Read: 0.5}},
 	} {
 		list := func(limit int) func(context.Context, optimise.Store, string) error {
 			return func(ctx context.Context, store optimise.Store, companyID string) error {
@@ -71,7 +71,7 @@ func TestAuditUnits(t *testing.T) {
 			}
 		}
 		name := fmt.Sprintf("site %q, status %q", valueOrZero(c.site), valueOrZero(c.status))
-		for size, s := range map[string]*apitest.Service{"N": small, "10 N": large, "N with findings": found} {
+		for size, s := range map[string]*apitest.Service{"N": small, "10 N": large, "N with findings": withFindings} {
 			if got := unitsUsed(t, s, list(2)); got != c.want {
 				t.Errorf("%s at %s: %+v, want %+v", name, size, got, c.want)
 			}
@@ -101,7 +101,7 @@ func TestUnitsAmongManyRecords(t *testing.T) {
 		_, err := s.Sites.Page(ctx, companyID, "", 200)
 		return err
 	}
-	ofSite := func(ctx context.Context, s optimise.Store, companyID string) error {
+	goalsOfSite := func(ctx context.Context, s optimise.Store, companyID string) error {
 		_, err := s.Goals("sit_a").Page(ctx, companyID, "", 200)
 		return err
 	}
@@ -113,13 +113,13 @@ func TestUnitsAmongManyRecords(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		read func(context.Context, optimise.Store, string) error
-		want table.Units
+		want table.Usage
 	}{
-		"sites":                             {sites, table.Units{Calls: 1, Read: 0.5}},
-		"goals":                             {ofSite, table.Units{Calls: 2, Read: 1.5}},
-		"audit without findings":            {audit("aud_a"), table.Units{Calls: 2, Read: 1.5}},
-		"audit with findings of 30 kB":      {audit("aud_b"), table.Units{Calls: 2, Read: 1.5}},
-		"audit with findings of a megabyte": {audit("aud_c"), table.Units{Calls: 2, Read: 6}},
+		"sites":                             {sites, table.Usage{Calls: 1, Read: 0.5}},
+		"goals":                             {goalsOfSite, table.Usage{Calls: 2, Read: 1.5}},
+		"audit without findings":            {audit("aud_a"), table.Usage{Calls: 2, Read: 1.5}},
+		"audit with findings of 30 kB":      {audit("aud_b"), table.Usage{Calls: 2, Read: 1.5}},
+		"audit with findings of a megabyte": {audit("aud_c"), table.Usage{Calls: 2, Read: 6}},
 	} {
 		for size, s := range map[string]*apitest.Service{"few": few, "much": much} {
 			if got := unitsUsed(t, s, c.read); got != c.want {

@@ -45,7 +45,7 @@ func TestDeleteBoardCrashes(t *testing.T) {
 	for _, imports := range []bool{false, true} {
 		for calls, finished := int64(0), false; !finished; calls++ {
 			s := apitest.New(t, plan.Operations)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			addEmptiedBoard(t, s, "brd_1")
 			addCrashLeftovers(t, s, "brd_1")
 			whole := remainingRecords(t, s, "brd_1")
@@ -71,9 +71,9 @@ func TestDeleteBoardCrashes(t *testing.T) {
 					t.Errorf("died after %d calls: the imported board has %q", calls, now)
 				}
 			}
-			again := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
-			if now := remainingRecords(t, s, "brd_1"); len(now) > 0 || finished && !imports != errors.Is(again, fault.ErrNotFound) || !finished && again != nil {
-				t.Errorf("died after %d calls: the next delete: %v, left %q", calls, again, now)
+			retryErr := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
+			if now := remainingRecords(t, s, "brd_1"); len(now) > 0 || finished && !imports != errors.Is(retryErr, fault.ErrNotFound) || !finished && retryErr != nil {
+				t.Errorf("died after %d calls: the next delete: %v, left %q", calls, retryErr, now)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func crashingStore(t *testing.T, m *crashingTransport, at, crashAt int64) (conte
 	m.cancel = die
 	m.interruptAt.Store(at)
 	m.crashAt.Store(crashAt)
-	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
+	return ctx, plan.NewStore(apitest.NewWithTransport(t, plan.Operations, m).Table)
 }
 
 // Ensure that if a board is deleted just before any table call of an operation on it, nothing of
@@ -156,21 +156,21 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 				survived := false
 				for crashCall := at; !survived; crashCall++ { // the last run does not crash
 					s := apitest.New(t, plan.Operations)
-					key := s.Key(t)
+					key := s.IssueKey(t)
 					if name == "a publish" { // a publish starts from a board that was never published
 						importRecords(t, s, "board", `{"id":"brd_1"}`)
 					} else {
 						addEmptiedBoard(t, s, "brd_1")
 					}
 					addCrashLeftovers(t, s, "brd_1")
-					meanwhile := &crashingTransport{interrupt: func() {
+					transport := &crashingTransport{interrupt: func() {
 						if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 							t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
 						}
 					}}
-					ctx, store := crashingStore(t, meanwhile, at, crashCall)
+					ctx, store := crashingStore(t, transport, at, crashCall)
 					err := run(ctx, store, s.CompanyID)
-					calls := meanwhile.calls.Load()
+					calls := transport.calls.Load()
 					reached, survived = calls >= at, calls < crashCall
 					if !reached {
 						break
@@ -222,16 +222,16 @@ func TestUpdateMeetsPublish(t *testing.T) {
 			if !updates {
 				outer, inner = update, publish
 			}
-			meets := &beforeCallTransport{beforeCall: func() {
+			transport := &beforeCallTransport{beforeCall: func() {
 				if err := inner(plan.NewStore(s.Table)); err != nil {
 					t.Errorf("before call %d: %v", at, err)
 				}
 			}}
-			meets.callNumber.Store(at)
-			if err := outer(plan.NewStore(apitest.NewOver(t, plan.Operations, meets).Table)); err != nil {
+			transport.callNumber.Store(at)
+			if err := outer(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)); err != nil {
 				t.Errorf("before call %d: %v", at, err)
 			}
-			if reached = meets.calls.Load() >= at; !reached {
+			if reached = transport.calls.Load() >= at; !reached {
 				break
 			}
 			got := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
@@ -264,12 +264,12 @@ func TestManyChunks(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		for _, dies := range []bool{false, true} {
 			s := apitest.New(t, plan.Operations)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 				t.Fatal(err)
 			}
-			deletes := &crashingTransport{action: ".TransactWriteItems", interrupt: func() {
+			transport := &crashingTransport{action: ".TransactWriteItems", interrupt: func() {
 				if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 					t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
 				}
@@ -278,9 +278,9 @@ func TestManyChunks(t *testing.T) {
 			if dies {
 				end = at + 1
 			}
-			ctx, store := crashingStore(t, deletes, at, end)
+			ctx, store := crashingStore(t, transport, at, end)
 			_, err := store.Rollback(ctx, s.CompanyID, "brd_1", 1)
-			if reached = deletes.calls.Load() >= at; !reached {
+			if reached = transport.calls.Load() >= at; !reached {
 				if got, _ := liveItems(t, s, key, 100); err != nil || len(got) != total || got[total-1]["id"] != fmt.Sprintf("itm_%03d", total-1) {
 					t.Errorf("%d live items: %v", len(got), err)
 				}

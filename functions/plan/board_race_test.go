@@ -64,8 +64,8 @@ func TestBoardRaces(t *testing.T) {
 		rounds = 5
 	}
 	const callsMax = 9 // the maximum number of table calls that a publish makes
-	type outcome struct{ deleted, other error }
-	gone := func(o outcome) bool { return o.deleted == nil }
+	type outcome struct{ removeErr, otherErr error }
+	wasRemoved := func(o outcome) bool { return o.removeErr == nil }
 	for name, race := range map[string]struct {
 		prepare func(t *testing.T, s *apitest.Service, boardID string)
 		other   func(ctx context.Context, store plan.Store, companyID, boardID string) error
@@ -77,7 +77,7 @@ func TestBoardRaces(t *testing.T) {
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
+				return wasRemoved(o) && errors.Is(o.otherErr, fault.ErrNotFound) || isFault(o.removeErr, fault.Conflict) && o.otherErr == nil
 			},
 		},
 		"an item is created without a slug": {
@@ -86,7 +86,7 @@ func TestBoardRaces(t *testing.T) {
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
+				return wasRemoved(o) && errors.Is(o.otherErr, fault.ErrNotFound) || isFault(o.removeErr, fault.Conflict) && o.otherErr == nil
 			},
 		},
 		"it is published": {
@@ -94,7 +94,9 @@ func TestBoardRaces(t *testing.T) {
 				_, err := store.Publish(ctx, companyID, boardID, acceptAnyDigest)
 				return err
 			},
-			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
+			allowed: func(o outcome) bool {
+				return wasRemoved(o) && (o.otherErr == nil || errors.Is(o.otherErr, fault.ErrNotFound))
+			},
 		},
 		"an earlier version comes back": {
 			prepare: addEmptiedBoard,
@@ -103,7 +105,7 @@ func TestBoardRaces(t *testing.T) {
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && isFault(o.other, fault.NotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
+				return wasRemoved(o) && isFault(o.otherErr, fault.NotFound) || isFault(o.removeErr, fault.Conflict) && o.otherErr == nil
 			},
 		},
 		"it is deleted": {
@@ -112,7 +114,7 @@ func TestBoardRaces(t *testing.T) {
 				return store.Boards.Remove(ctx, companyID, boardID, acceptAnyBoard)
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
+				return wasRemoved(o) && errors.Is(o.otherErr, fault.ErrNotFound) || errors.Is(o.removeErr, fault.ErrNotFound) && o.otherErr == nil
 			},
 		},
 		"it is updated": {
@@ -120,7 +122,9 @@ func TestBoardRaces(t *testing.T) {
 				_, err := store.Boards.Modify(ctx, companyID, boardID, func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
 				return err
 			},
-			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
+			allowed: func(o outcome) bool {
+				return wasRemoved(o) && (o.otherErr == nil || errors.Is(o.otherErr, fault.ErrNotFound))
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,30 +142,30 @@ func TestBoardRaces(t *testing.T) {
 				// before the first one's n-th table call.
 				var o outcome
 				remove := func(store plan.Store) {
-					o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)
+					o.removeErr = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)
 				}
-				other := func(store plan.Store) { o.other = race.other(t.Context(), store, s.CompanyID, boardID) }
+				other := func(store plan.Store) { o.otherErr = race.other(t.Context(), store, s.CompanyID, boardID) }
 				first, second := remove, other
 				if round%2 == 1 {
 					first, second = other, remove
 				}
-				begins := make(chan struct{})
-				starts := &beforeCallTransport{beforeCall: func() { close(begins) }}
-				starts.callNumber.Store(int64(1 + round/2%callsMax))
-				ahead := plan.NewStore(apitest.NewOver(t, plan.Operations, starts).Table)
+				startSecond := make(chan struct{})
+				transport := &beforeCallTransport{beforeCall: func() { close(startSecond) }}
+				transport.callNumber.Store(int64(1 + round/2%callsMax))
+				firstStore := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 				var wait sync.WaitGroup
 				wait.Go(func() {
-					first(ahead)
-					if starts.calls.Load() < starts.callNumber.Load() {
-						close(begins)
+					first(firstStore)
+					if transport.calls.Load() < transport.callNumber.Load() {
+						close(startSecond)
 					}
 				})
-				wait.Go(func() { <-begins; second(store) })
+				wait.Go(func() { <-startSecond; second(store) })
 				wait.Wait()
 				kept := remainingRecords(t, s, boardID)
-				intact := isFault(o.deleted, fault.Conflict)
+				intact := isFault(o.removeErr, fault.Conflict)
 				if !race.allowed(o) || intact != (len(kept) > 0) {
-					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
+					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.removeErr, o.otherErr, kept)
 				}
 				if intact { // the board was not deleted, so it can still be published
 					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {

@@ -45,7 +45,7 @@ func hasLiveVersion(t *testing.T, s *apitest.Service, boardID string) bool {
 func TestWriteBoards(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	bare := callOperation(t, s, key, "create_plan_board", map[string]any{"name": "Roadmap"})
 	s.Clock.Advance(1e9)
 	publicKey := bare["publicKey"].(string)
@@ -53,19 +53,19 @@ func TestWriteBoards(t *testing.T) {
 		t.Errorf("created %v, want a public key, an id of a board and no origins", bare)
 	}
 	origins := []string{"https://example.com", "http://localhost:3000"}
-	many := func(n int) (out []string) {
+	manyOrigins := func(n int) (out []string) {
 		for i := range n {
 			out = append(out, fmt.Sprintf("https://a%d.example", i))
 		}
 		return out
 	}
 	const wrong = ": must be an origin without path or wildcard, its host in small letters"
-	of := func(args map[string]any) map[string]any {
+	withBoardID := func(args map[string]any) map[string]any {
 		args["boardId"] = bare["id"]
 		return args
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "created", Op: "get_plan_board", Args: of(map[string]any{}), WantFields: map[string]any{
+		{Name: "created", Op: "get_plan_board", Args: withBoardID(map[string]any{}), WantFields: map[string]any{
 			"companyId": s.CompanyID, "name": "Roadmap", "publicKey": publicKey, "allowedOrigins": []string{}, "publishedVersion": nil, "publishedAt": nil,
 			"active": true, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
 		}},
@@ -76,30 +76,30 @@ func TestWriteBoards(t *testing.T) {
 					t.Error("two boards have one public key")
 				}
 			}},
-		{Name: "updated", Op: "update_plan_board", Args: of(map[string]any{"name": "New", "allowedOrigins": origins, "active": false}), WantFields: map[string]any{
+		{Name: "updated", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": "New", "allowedOrigins": origins, "active": false}), WantFields: map[string]any{
 			"name": "New", "allowedOrigins": origins, "active": false, "publicKey": publicKey, "updatedAt": "2026-08-11T09:30:01.000Z", "createdAt": "2026-08-11T09:30:00.000Z",
 		}},
-		{Name: "any origin again", Op: "update_plan_board", Args: of(map[string]any{"allowedOrigins": []string{}}), WantFields: map[string]any{"allowedOrigins": []string{}, "name": "New"}},
-		{Name: "50 origins", Op: "update_plan_board", Args: of(map[string]any{"allowedOrigins": many(50)}), WantFields: map[string]any{"allowedOrigins": many(50)}},
-		{Name: "51 origins", Op: "update_plan_board", Args: of(map[string]any{"allowedOrigins": many(51)}), Want: 400, WantMessage: "body.allowedOrigins: must have at most 50 elements, has 51"},
-		{Name: "origins cannot be null", Op: "update_plan_board", Args: of(map[string]any{"name": "Not stored", "allowedOrigins": nil}), Want: 400, WantMessage: "body.allowedOrigins: must not be null"},
-		{Name: "each bad origin is named", Op: "update_plan_board", Args: of(map[string]any{"name": "Not stored", "allowedOrigins": []string{"https://Example.com", "https://a.example", "https://*.example"}}), Want: 400,
+		{Name: "any origin again", Op: "update_plan_board", Args: withBoardID(map[string]any{"allowedOrigins": []string{}}), WantFields: map[string]any{"allowedOrigins": []string{}, "name": "New"}},
+		{Name: "50 origins", Op: "update_plan_board", Args: withBoardID(map[string]any{"allowedOrigins": manyOrigins(50)}), WantFields: map[string]any{"allowedOrigins": manyOrigins(50)}},
+		{Name: "51 origins", Op: "update_plan_board", Args: withBoardID(map[string]any{"allowedOrigins": manyOrigins(51)}), Want: 400, WantMessage: "body.allowedOrigins: must have at most 50 elements, has 51"},
+		{Name: "origins cannot be null", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": "Not stored", "allowedOrigins": nil}), Want: 400, WantMessage: "body.allowedOrigins: must not be null"},
+		{Name: "each bad origin is named", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": "Not stored", "allowedOrigins": []string{"https://Example.com", "https://a.example", "https://*.example"}}), Want: 400,
 			Check: func(t *testing.T, r apitest.Response) {
 				_, messages := r.Messages(t)
 				if len(messages) != 2 || !strings.HasPrefix(messages[0], "body.allowedOrigins[0]"+wrong) || !strings.HasPrefix(messages[1], "body.allowedOrigins[2]"+wrong) {
 					t.Errorf("messages %q, want one for the first origin and one for the third", messages)
 				}
 			}},
-		{Name: "the public key cannot be set", Op: "update_plan_board", Args: of(map[string]any{"publicKey": "pk_live_mine"}), Want: 400, WantMessage: "body.publicKey: unknown property"},
+		{Name: "the public key cannot be set", Op: "update_plan_board", Args: withBoardID(map[string]any{"publicKey": "pk_live_mine"}), Want: 400, WantMessage: "body.publicKey: unknown property"},
 		{Name: "nor on a create", Op: "create_plan_board", Args: map[string]any{"name": "D", "publicKey": "pk_live_mine"}, Want: 400, WantMessage: "body.publicKey: unknown property"},
-		{Name: "the version cannot be set", Op: "update_plan_board", Args: of(map[string]any{"publishedVersion": 1}), Want: 400, WantMessage: "body.publishedVersion: unknown property"},
+		{Name: "the version cannot be set", Op: "update_plan_board", Args: withBoardID(map[string]any{"publishedVersion": 1}), Want: 400, WantMessage: "body.publishedVersion: unknown property"},
 		{Name: "no name", Op: "create_plan_board", Args: map[string]any{}, Want: 400, WantMessage: "body.name: is required"},
 		{Name: "an empty name", Op: "create_plan_board", Args: map[string]any{"name": ""}, Want: 400, WantMessage: "body.name: must not be empty"},
-		{Name: "a name of 200 characters", Op: "update_plan_board", Args: of(map[string]any{"name": strings.Repeat("ö", 200)})},
-		{Name: "a name of 201 characters", Op: "update_plan_board", Args: of(map[string]any{"name": strings.Repeat("ö", 201)}), Want: 400, WantMessage: "body.name: must have at most 200"},
-		{Name: "the name cannot be null", Op: "update_plan_board", Args: of(map[string]any{"name": nil}), Want: 400, WantMessage: "body.name: must not be null"},
-		{Name: "active cannot be null", Op: "update_plan_board", Args: of(map[string]any{"active": nil}), Want: 400, WantMessage: "body.active: must not be null"},
-		{Name: "nothing of the refused was stored", Op: "get_plan_board", Args: of(map[string]any{}), WantFields: map[string]any{"name": strings.Repeat("ö", 200), "allowedOrigins": many(50)}},
+		{Name: "a name of 200 characters", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": strings.Repeat("ö", 200)})},
+		{Name: "a name of 201 characters", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": strings.Repeat("ö", 201)}), Want: 400, WantMessage: "body.name: must have at most 200"},
+		{Name: "the name cannot be null", Op: "update_plan_board", Args: withBoardID(map[string]any{"name": nil}), Want: 400, WantMessage: "body.name: must not be null"},
+		{Name: "active cannot be null", Op: "update_plan_board", Args: withBoardID(map[string]any{"active": nil}), Want: 400, WantMessage: "body.active: must not be null"},
+		{Name: "nothing of the refused was stored", Op: "get_plan_board", Args: withBoardID(map[string]any{}), WantFields: map[string]any{"name": strings.Repeat("ö", 200), "allowedOrigins": manyOrigins(50)}},
 		{Name: "an unknown board", Op: "update_plan_board", Args: map[string]any{"boardId": "brd_9", "name": "X"}, Want: 404},
 		{Name: "three were created", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.JSON(t)["items"].([]any)); n != 3 {

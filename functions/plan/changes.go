@@ -13,7 +13,7 @@ func Changes() []change.Source {
 	return []change.Source{
 		{Type: change.Publish, Recognise: recognisePublish},
 		boards.ChangeSource(),
-		change.Records(change.Item, area, itemPart, "status"),
+		change.RecordSource(change.Item, area, itemPart, "status"),
 	}
 }
 

@@ -34,35 +34,35 @@ func TestPublishLosesRace(t *testing.T) {
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
-		stays := createItem(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]
-		goes := createItem(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
-		comes := createItem(t, s, key, map[string]any{"title": "Comes"})["id"]
+		keptID := createItem(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]
+		removedID := createItem(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
+		addedID := createItem(t, s, key, map[string]any{"title": "Comes"})["id"]
 		always := func(string) error { return nil }
 
-		overtaking := &beforeCallTransport{beforeCall: func() {
+		transport := &beforeCallTransport{beforeCall: func() {
 			s.Clock.Advance(time.Minute) // so that the slow publish's lease has expired
-			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
-			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
+			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": removedID, "status": "archived"})
+			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": addedID, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 				t.Error(err)
 			}
 		}}
-		overtaking.callNumber.Store(at)
-		slow := apitest.NewOver(t, plan.Operations, overtaking)
+		transport.callNumber.Store(at)
+		slow := apitest.NewWithTransport(t, plan.Operations, transport)
 		if _, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		reached = overtaking.calls.Load() >= at
+		reached = transport.calls.Load() >= at
 		if !reached {
 			return
 		}
-		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
-		if board != 1.0 && board != 2.0 {
-			t.Errorf("before call %d: version %v after at most two changes", at, board)
+		boardVersion := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		if boardVersion != 1.0 && boardVersion != 2.0 {
+			t.Errorf("before call %d: version %v after at most two changes", at, boardVersion)
 		}
-		for id, wantLive := range map[any]bool{stays: true, goes: false, comes: true} {
-			if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]; (got == board) != wantLive {
-				t.Errorf("before call %d: %v shows version %v on version %v of the board, want live %v", at, id, got, board, wantLive)
+		for id, wantLive := range map[any]bool{keptID: true, removedID: false, addedID: true} {
+			if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]; (got == boardVersion) != wantLive {
+				t.Errorf("before call %d: %v shows version %v on version %v of the board, want live %v", at, id, got, boardVersion, wantLive)
 			}
 		}
 		if p := callOperation(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false {
@@ -80,17 +80,17 @@ func TestPublishAfterEditFromFasterClock(t *testing.T) {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 		later := timestamp.Format(s.Clock.Now().Add(20 * time.Second))
-		edits := &beforeCallTransport{beforeCall: func() {
+		transport := &beforeCallTransport{beforeCall: func() {
 			board := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
 			if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(board, "SET updatedAt = :at ADD rev :one", "", nil,
 				table.Item{":at": table.String(later), ":one": table.Number(1)})); err != nil {
 				t.Error(err)
 			}
 		}}
-		edits.callNumber.Store(at)
-		slow := apitest.NewOver(t, plan.Operations, edits)
+		transport.callNumber.Store(at)
+		slow := apitest.NewWithTransport(t, plan.Operations, transport)
 		done, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
-		if reached = edits.calls.Load() >= at; !reached {
+		if reached = transport.calls.Load() >= at; !reached {
 			return
 		}
 		got := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})

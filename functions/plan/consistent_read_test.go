@@ -53,19 +53,19 @@ func TestItemAndPublish(t *testing.T) {
 						}
 						item := createItem(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
 						callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-						between := &beforeCallTransport{beforeCall: func() {
+						hook := &beforeCallTransport{beforeCall: func() {
 							for _, status := range c.statuses {
 								callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
 								callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 							}
 						}}
-						between.callNumber.Store(at)
-						var transport http.RoundTripper = between
+						hook.callNumber.Store(at)
+						var transport http.RoundTripper = hook
 						if canceled {
-							transport = cancelingTransport{between}
+							transport = cancelingTransport{hook}
 						}
-						got, err := operate(plan.NewStore(apitest.NewOver(t, plan.Operations, transport).Table), s.CompanyID, item)
-						if reached = between.calls.Load() >= at; !reached {
+						got, err := operate(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table), s.CompanyID, item)
+						if reached = hook.calls.Load() >= at; !reached {
 							return
 						}
 						if err != nil {
@@ -117,32 +117,32 @@ func TestPublishDuringReads(t *testing.T) {
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
-		goes := createItem(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
+		removedID := createItem(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
 		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
-		comes := createItem(t, s, key, map[string]any{"title": "Comes", "status": "published"})["id"]
-		shows := func(item any, op string) any {
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": removedID, "status": "archived"})
+		addedID := createItem(t, s, key, map[string]any{"title": "Comes", "status": "published"})["id"]
+		versionOf := func(item any, op string) any {
 			return callOperation(t, s, key, op, map[string]any{"itemId": item})["publishedVersion"]
 		}
-		reading := &beforeCallTransport{beforeCall: func() {
+		transport := &beforeCallTransport{beforeCall: func() {
 			for _, op := range []string{"get_plan_item", "update_plan_item"} {
-				if before, after := shows(goes, op), shows(comes, op); before != 1.0 || after != nil {
+				if before, after := versionOf(removedID, op), versionOf(addedID, op); before != 1.0 || after != nil {
 					t.Errorf("before call %d: %s shows version %v of the item to be removed, and %v of the item to be added", at, op, before, after)
 				}
 			}
 			for _, i := range allItems(t, s, key) {
-				if want := map[any]any{goes: 1.0, comes: nil}[i["id"]]; i["publishedVersion"] != want {
+				if want := map[any]any{removedID: 1.0, addedID: nil}[i["id"]]; i["publishedVersion"] != want {
 					t.Errorf("before call %d: the list shows version %v of %v", at, i["publishedVersion"], i["title"])
 				}
 			}
 		}}
-		reading.callNumber.Store(at)
-		publisher := apitest.NewOver(t, plan.Operations, reading)
+		transport.callNumber.Store(at)
+		publisher := apitest.NewWithTransport(t, plan.Operations, transport)
 		if _, err := plan.NewStore(publisher.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil }); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		if reached = reading.calls.Load() >= at; reached {
-			if before, after := shows(goes, "get_plan_item"), shows(comes, "get_plan_item"); before != 1.0 || after != 2.0 {
+		if reached = transport.calls.Load() >= at; reached {
+			if before, after := versionOf(removedID, "get_plan_item"), versionOf(addedID, "get_plan_item"); before != 1.0 || after != 2.0 {
 				t.Errorf("after the publish the removed item shows version %v, the added one %v", before, after)
 			}
 		}

@@ -29,11 +29,11 @@ func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, er
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	text := r.Header.Get("X-Amz-Target") + string(body)
-	all := o.edited.Load()
+	isRefused := o.edited.Load()
 	for _, word := range o.refusedCalls {
-		all = all && strings.Contains(text, word)
+		isRefused = isRefused && strings.Contains(text, word)
 	}
-	if all && o.refused.CompareAndSwap(false, true) {
+	if isRefused && o.refused.CompareAndSwap(false, true) {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: r}, nil
 	}
 	return afterLeaseTransport{func() {
@@ -65,7 +65,7 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // nothing that visitors see and must release its lease. The next publish must succeed.
 func TestPublishCannotDeleteItsSnapshot(t *testing.T) {
 	t.Parallel()
-	for name, refuses := range map[string][]string{
+	for name, refusedCalls := range map[string][]string{
 		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},
 		"the snapshot cannot be deleted": {".BatchWriteItem", "DeleteRequest", "snapshot#brd_1"},
 	} {
@@ -73,8 +73,8 @@ func TestPublishCannotDeleteItsSnapshot(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
-			o := &editAfterLeaseTransport{refusedCalls: refuses, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
-			_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+			o := &editAfterLeaseTransport{refusedCalls: refusedCalls, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
+			_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 			if !o.refused.Load() {
 				t.Fatal("the publish was not overtaken")
 			}

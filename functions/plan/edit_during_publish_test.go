@@ -22,7 +22,7 @@ import (
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for name, intrude := range map[string]struct {
+	for name, interruption := range map[string]struct {
 		op        string
 		arguments map[string]any
 	}{
@@ -36,16 +36,16 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				createItem(t, s, key, map[string]any{"title": "Stays", "status": "published"})
 				item := createItem(t, s, key, map[string]any{"title": "Item", "status": "published"})["id"]
 				arguments := map[string]any{"itemId": item}
-				for name, value := range intrude.arguments {
+				for name, value := range interruption.arguments {
 					arguments[name] = value
 				}
-				changes := &beforeCallTransport{beforeCall: func() { callOperation(t, s, key, intrude.op, arguments) }}
-				changes.callNumber.Store(at)
-				done, err := plan.NewStore(apitest.NewOver(t, plan.Operations, changes).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+				transport := &beforeCallTransport{beforeCall: func() { callOperation(t, s, key, interruption.op, arguments) }}
+				transport.callNumber.Store(at)
+				done, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 				if err != nil {
 					t.Errorf("before call %d: %v", at, err)
 				}
-				reached = changes.calls.Load() >= at
+				reached = transport.calls.Load() >= at
 				board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 				shown := versionTitles(t, s, 0)
 				want := map[string]any{
@@ -96,12 +96,12 @@ func TestFirstLeaseWins(t *testing.T) {
 	s, key := start(t)
 	createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 	publish := func(transport http.RoundTripper) (plan.Publication, error) {
-		return plan.NewStore(apitest.NewOver(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+		return plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 	}
 	leased, tried, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var first plan.Publication
 	var err error
-	second, failed := publish(&aroundLeaseTransport{
+	second, secondErr := publish(&aroundLeaseTransport{
 		beforeLease: func() {
 			go func() {
 				defer close(ended)
@@ -115,8 +115,8 @@ func TestFirstLeaseWins(t *testing.T) {
 	if err != nil || !first.Changed || first.PublishedVersion != 1 {
 		t.Errorf("the first publish: %+v %v", first, err)
 	}
-	if failed != nil || second.Changed || second.PublishedVersion != 1 {
-		t.Errorf("the second publish: %+v %v", second, failed)
+	if secondErr != nil || second.Changed || second.PublishedVersion != 1 {
+		t.Errorf("the second publish: %+v %v", second, secondErr)
 	}
 }
 
@@ -168,18 +168,18 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		item := createItem(t, s, key, map[string]any{"title": "A"})["id"].(string)
-		edits := &beforeCallTransport{beforeCall: func() {
+		transport := &beforeCallTransport{beforeCall: func() {
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "Edited"})
 		}}
-		edits.callNumber.Store(at)
-		store := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table)
+		transport.callNumber.Store(at)
+		store := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 		err := store.Items.Remove(t.Context(), s.CompanyID, item, func(i plan.Item) error {
 			if i.Title != "A" {
 				return fault.New(fault.PreconditionFailed, "edited")
 			}
 			return nil
 		})
-		if reached = edits.calls.Load() >= at; !reached {
+		if reached = transport.calls.Load() >= at; !reached {
 			if err != nil {
 				t.Error(err)
 			}

@@ -15,7 +15,7 @@ import (
 // transport.
 func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
-	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
+	return plan.Transfers(apitest.NewWithTransport(t, plan.Operations, transport).Table)[1]
 }
 
 // Ensure an import refuses an item if another caller takes the item's slug or deletes its board
@@ -57,10 +57,10 @@ func TestImportLosesRace(t *testing.T) {
 					importRecords(t, s, "board", `{"id":"brd_2"}`)
 					_, records := checkImport(t, s, "item", late, other)
 					var slugOwner any
-					overtaking := &beforeCallTransport{beforeCall: func() { slugOwner = race.intrude(s, key) }}
-					overtaking.callNumber.Store(at)
-					err := write(itemImportOver(t, s, overtaking), s, records)
-					if reached = overtaking.calls.Load() >= at; !reached {
+					transport := &beforeCallTransport{beforeCall: func() { slugOwner = race.intrude(s, key) }}
+					transport.callNumber.Store(at)
+					err := write(itemImportOver(t, s, transport), s, records)
+					if reached = transport.calls.Load() >= at; !reached {
 						if err != nil {
 							t.Error(err)
 						}
@@ -89,16 +89,16 @@ func TestImportDuringADelete(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, _ := start(t)
 		kind, records := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
-		var refused error
-		imports := &beforeCallTransport{beforeCall: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
-		imports.callNumber.Store(at)
-		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
-		if reached = imports.calls.Load() >= at; !reached {
+		var importErr error
+		transport := &beforeCallTransport{beforeCall: func() { importErr = kind.Write(t.Context(), s.CompanyID, records) }}
+		transport.callNumber.Store(at)
+		err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
+		if reached = transport.calls.Load() >= at; !reached {
 			return
 		}
 		rest := remainingRecords(t, s, "brd_1")
-		if (err == nil) == (refused == nil) || err == nil && len(rest) > 0 || err != nil && !strings.Contains(strings.Join(rest, " "), "board#brd_1") {
-			t.Errorf("before call %d: the delete is %v, the import %v, left %v", at, err, refused, rest)
+		if (err == nil) == (importErr == nil) || err == nil && len(rest) > 0 || err != nil && !strings.Contains(strings.Join(rest, " "), "board#brd_1") {
+			t.Errorf("before call %d: the delete is %v, the import %v, left %v", at, err, importErr, rest)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
-	for name, intrude := range map[string]string{"edited": "Other", "edited back": "Live"} {
+	for name, newTitle := range map[string]string{"edited": "Other", "edited back": "Live"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at, reached := int64(1), true; reached; at++ {
@@ -42,16 +42,16 @@ func TestLeaseIsReleased(t *testing.T) {
 				item := createItem(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
 				callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 				callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
-				edits := &beforeCallTransport{beforeCall: func() {
-					callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": intrude})
+				transport := &beforeCallTransport{beforeCall: func() {
+					callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": newTitle})
 				}}
-				edits.callNumber.Store(at)
+				transport.callNumber.Store(at)
 				reviewed := ""
-				_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(digest string) error {
+				_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(digest string) error {
 					if reviewed == "" {
 						reviewed = digest
 					}
-					if reviewed != digest && intrude != "Live" {
+					if reviewed != digest && newTitle != "Live" {
 						return refused
 					}
 					return nil
@@ -62,7 +62,7 @@ func TestLeaseIsReleased(t *testing.T) {
 				if c := leaseOf(t, s); c != nil {
 					t.Errorf("before call %d: the board still has the lease %v", at, c)
 				}
-				reached = edits.calls.Load() >= at
+				reached = transport.calls.Load() >= at
 			}
 		})
 	}
@@ -89,8 +89,8 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	for at := int64(1); ; at++ {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
-		refuses := &refusingTransport{refusedCall: at}
-		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, refuses).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+		transport := &refusingTransport{refusedCall: at}
+		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 		if c := leaseOf(t, s); c != nil {
 			t.Errorf("call %d refused: the board still has the lease %v", at, c)
 		}
@@ -118,15 +118,15 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
-			breaking := &crashAfterTransport{next: http.DefaultTransport}
-			breaking.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
-			dying := apitest.NewOver(t, plan.Operations, breaking)
+			transport := &crashAfterTransport{next: http.DefaultTransport}
+			transport.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
+			dying := apitest.NewWithTransport(t, plan.Operations, transport)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {
 				t.Fatalf("the publish did not die after its lease: %v", err)
 			}
 			counter := &apitest.RoundTripCounter{}
-			store := plan.NewStore(apitest.NewOver(t, plan.Operations, counter).Table)
+			store := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, counter).Table)
 			counter.Count(t, func(t *testing.T) { // on the fake clock, each call takes a millisecond
 				began := time.Now()
 				done, err := store.Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
@@ -154,7 +154,7 @@ func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 		edits++
 		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
 	}}
-	_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+	_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 	if code := fault.PublicError(err).Code; code != fault.Conflict || edits < 2 {
 		t.Errorf("after %d edits the publish returns %v, want a conflict after several", edits, err)
 	}

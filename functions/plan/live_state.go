@@ -59,15 +59,15 @@ func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepar
 	return liveState{WasLive: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// skippedAhead reports whether two or more versions may have gone live since the board was read.
+// isTooNewFor reports whether two or more versions may have gone live since the board was read.
 // `current` is the board's live version at the time of that read. If two or more went live, the
-// state no longer shows whether the item was live in the first of them.
-func (l liveState) skippedAhead(current *int64) bool {
-	read := int64(0)
+// state no longer shows whether the item was live in the version after `current`.
+func (l liveState) isTooNewFor(current *int64) bool {
+	readVersion := int64(0)
 	if current != nil {
-		read = *current
+		readVersion = *current
 	}
-	return l.PreparedVersion != nil && *l.PreparedVersion > read+1
+	return l.PreparedVersion != nil && *l.PreparedVersion > readVersion+1
 }
 
 // liveVersions is a record that holds the live version of each published board, one attribute per
@@ -80,15 +80,15 @@ func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 		return nil, nil
 	}
 	var record struct {
-		Head []string `store:"head"` // version, time
+		VersionAndTime []string `store:"head"` // version, time
 	}
 	if err := table.Decode(table.Item{"head": l[boardID]}, &record); err != nil {
 		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
 	}
-	if len(record.Head) != 2 {
-		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.Head)
+	if len(record.VersionAndTime) != 2 {
+		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.VersionAndTime)
 	}
-	version, err := strconv.ParseInt(record.Head[0], 10, 64)
+	version, err := strconv.ParseInt(record.VersionAndTime[0], 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
 	}
@@ -107,13 +107,13 @@ func (l liveVersions) withLiveVersion(i storedItem) (Item, error) {
 // are read again if the item's board was published twice between the two reads.
 const rereadMax = 5
 
-// itemAndLiveVersions reads an item and the live versions in one transaction. If a concurrent write
-// of the item or a publish of any board cancels the transaction, it reads the live versions and
-// then the item. Returns fault.ErrNotFound when the item does not exist.
-func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
+// readItemAndLiveVersions reads an item and the live versions in one transaction. If a concurrent
+// write of the item or a publish of any board cancels the transaction, it reads the live versions
+// and then the item. Returns fault.ErrNotFound when the item does not exist.
+func (s itemStore) readItemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
 	found, err := table.TransactGet(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
 	for n := 0; errors.Is(err, table.ErrTooMuchContention) && n < rereadMax; n++ {
-		found, err = s.liveVersionsThenItem(ctx, companyID, itemID)
+		found, err = s.readLiveVersionsThenItem(ctx, companyID, itemID)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -124,10 +124,10 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 	return found[0], liveVersions(found[1]), nil
 }
 
-// liveVersionsThenItem reads the live versions and then the item, as liveVersions.withLiveVersion
-// requires. Returns table.ErrTooMuchContention when the item's board was published twice between
-// the two reads.
-func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
+// readLiveVersionsThenItem reads the live versions and then the item, as
+// liveVersions.withLiveVersion requires. Returns table.ErrTooMuchContention when the item's board
+// was published twice between the two reads.
+func (s itemStore) readLiveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID s
 		return nil, err
 	}
 	current, err := liveVersions(live).ofBoard(stored.RoadmapID)
-	if err == nil && stored.skippedAhead(current) {
+	if err == nil && stored.isTooNewFor(current) {
 		err = table.ErrTooMuchContention
 	}
 	return []table.Item{item, live}, err
@@ -150,12 +150,12 @@ func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID s
 // writeLiveVersion returns the write that sets the live version of a board.
 func (s Store) writeLiveVersion(companyID, boardID string, version int64, at string) table.Write {
 	record := struct {
-		Head []string `store:":head"`
+		VersionAndTime []string `store:":head"`
 	}{[]string{strconv.FormatInt(version, 10), at}}
 	return s.table.WriteUpdate(liveVersionsKey(companyID), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
 }
 
-// dropLiveVersion returns the write that removes the live version of a board.
-func (s boardStore) dropLiveVersion(companyID, boardID string) table.Write {
+// writeLiveVersionRemoval returns the write that removes the live version of a board.
+func (s boardStore) writeLiveVersionRemoval(companyID, boardID string) table.Write {
 	return s.table.WriteUpdate(liveVersionsKey(companyID), "REMOVE #board", "", map[string]string{"#board": boardID}, nil)
 }

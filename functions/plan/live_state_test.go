@@ -12,9 +12,9 @@ import (
 // Ensure that a board without an entry in the record of live versions is treated as never
 // published, and that a malformed entry is an error.
 func TestLiveState(t *testing.T) {
-	list := func(texts ...string) table.Item {
+	itemWithVersion := func(texts ...string) table.Item {
 		return table.Encode(struct {
-			Head []string `store:"brd_1"`
+			VersionAndTime []string `store:"brd_1"`
 		}{texts})
 	}
 	const at = "2026-08-11T00:00:00.000Z"
@@ -24,9 +24,9 @@ func TestLiveState(t *testing.T) {
 		err      string
 	}{
 		{nil, 0, ""},
-		{list("3", at), 3, ""},
-		{list("3"), 0, "not a version and a time"},
-		{list("three", at), 0, `"three"`},
+		{itemWithVersion("3", at), 3, ""},
+		{itemWithVersion("3"), 0, "not a version and a time"},
+		{itemWithVersion("three", at), 0, `"three"`},
 		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
 	} {
 		got, err := liveVersions(test.versions).ofBoard("brd_1")

@@ -71,10 +71,10 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 	}
 	var positions []snapshotPosition // the position of each item on the page
 	page.PositionAfter = func(n int) string { return positions[n].String() }
-	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
-		items, err := s.liveChunk(ctx, b, at.Chunk)
+	for chunkCount := int(*b.SnapshotChunks); at.Chunk < chunkCount; {
+		items, err := s.readLiveChunk(ctx, b, at.Chunk)
 		if err != nil {
-			return page, s.orNotFound(ctx, b, err)
+			return page, s.notFoundIfRemoved(ctx, b, err)
 		}
 		end := min(at.Item+limit-len(page.Records), len(items))
 		for n, i := range items[min(at.Item, end):end] {
@@ -84,7 +84,7 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 		if at.Item = end; end == len(items) {
 			at.Chunk, at.Item = at.Chunk+1, 0
 		}
-		if len(page.Records) == limit && at.Chunk < chunks {
+		if len(page.Records) == limit && at.Chunk < chunkCount {
 			page.Next = at.String()
 			return page, nil
 		}

@@ -40,17 +40,17 @@ func TestLiveItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	board := map[string]any{"boardId": "brd_1"}
-	empty := func(name string) {
+	checkEmpty := func(name string) {
 		t.Helper()
 		if items, n := liveItems(t, s, key, 1); len(items) != 0 || n != 1 {
 			t.Errorf("%s: %d pages with the items %v, want one without items", name, n, items)
 		}
 	}
-	empty("never published")
+	checkEmpty("never published")
 	last := createItem(t, s, key, map[string]any{"title": "Last", "status": "published"})["id"]
 	first := createItem(t, s, key, map[string]any{"title": "First", "status": "published", "sortOrder": 1, "summary": "S", "columnId": "now", "categoryIds": []string{"a"}, "targetLabel": "Q3"})["id"]
 	createItem(t, s, key, map[string]any{"title": "Draft"})
-	empty("not published yet")
+	checkEmpty("not published yet")
 	callOperation(t, s, key, "publish_plan_board", board)
 	want := []map[string]any{
 		{"id": first, "slug": "first", "title": "First", "summary": "S", "columnId": "now", "categoryIds": []any{"a"}, "sortOrder": 1.0, "targetLabel": "Q3", "publishedVersion": 1.0},
@@ -85,7 +85,7 @@ func TestLiveItems(t *testing.T) {
 	check("published again")
 	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "archived"})
 	callOperation(t, s, key, "publish_plan_board", board)
-	empty("published empty")
+	checkEmpty("published empty")
 }
 
 // Ensure paging through a snapshot of many chunks skips nothing, even where a page ends at the end
@@ -93,7 +93,7 @@ func TestLiveItems(t *testing.T) {
 func TestLiveItemsOfManyChunks(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	const total = 180
 	var items []string
 	for n := range total {

@@ -47,7 +47,7 @@ func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, erro
 func TestRetryOfForgottenTransaction(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	store := plan.NewStore(apitest.NewOver(t, plan.Operations, tokenForgettingTransport{}).Table)
+	store := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, tokenForgettingTransport{}).Table)
 	created, err := store.Items.InsertWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: "itm_1", CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "A"}, "a")
 	if err != nil || created.Slug != "a" {
 		t.Errorf("the item's slug is %q: %v", created.Slug, err)

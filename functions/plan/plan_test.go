@@ -17,7 +17,7 @@ func start(t *testing.T) (s *apitest.Service, key string) {
 	t.Helper()
 	s = apitest.New(t, plan.Operations)
 	importRecords(t, s, "board", `{"id":"brd_1","name":"Roadmap","createdAt":"2026-01-01T00:00:00Z"}`)
-	return s, s.Key(t)
+	return s, s.IssueKey(t)
 }
 
 // importRecords imports records of one type, like the command `workspace import`.
@@ -225,7 +225,7 @@ func TestClearItemFields(t *testing.T) {
 	for n := range 3 {
 		importRecords(t, s, "item", fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":"S","columnId":"now","categoryIds":["a"],"targetLabel":"Q3","sortOrder":%d,"status":"published","createdAt":"2026-01-0%dT00:00:00Z"}`, n, n, n, 9-n))
 	}
-	list := func(want ...string) {
+	checkOrder := func(want ...string) {
 		t.Helper()
 		for _, args := range []map[string]any{{"boardId": "brd_1"}, {"boardId": "brd_1", "status": "published"}} {
 			if got := listAllIDs(t, s, key, "list_plan_items", args); !slices.Equal(got, want) {
@@ -233,20 +233,20 @@ func TestClearItemFields(t *testing.T) {
 			}
 		}
 	}
-	list("itm_0", "itm_1", "itm_2")
-	clear := map[string]any{"itemId": "itm_0", "sortOrder": nil, "summary": nil, "columnId": nil, "categoryIds": nil, "targetLabel": nil}
-	r := s.Call(t, key, "update_plan_item", clear)
-	delete(clear, "itemId")
-	for name := range clear {
+	checkOrder("itm_0", "itm_1", "itm_2")
+	clearArgs := map[string]any{"itemId": "itm_0", "sortOrder": nil, "summary": nil, "columnId": nil, "categoryIds": nil, "targetLabel": nil}
+	r := s.Call(t, key, "update_plan_item", clearArgs)
+	delete(clearArgs, "itemId")
+	for name := range clearArgs {
 		if got, has := r.JSON(t)[name]; got != nil || !has {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
-	list("itm_1", "itm_2", "itm_0")
+	checkOrder("itm_1", "itm_2", "itm_0")
 	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // without a sortOrder, the item is ordered by its createdAt
-	list("itm_2", "itm_1", "itm_0")
+	checkOrder("itm_2", "itm_1", "itm_0")
 	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_0", "sortOrder": 1})
-	list("itm_0", "itm_2", "itm_1")
+	checkOrder("itm_0", "itm_2", "itm_1")
 }
 
 // Ensure a cursor works only with the list and the filters that it was returned for.
@@ -293,14 +293,14 @@ func TestTransfer(t *testing.T) {
 		}
 	}
 	a := s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"})
-	b := other.Call(t, other.Key(t), "preview_plan_publish", map[string]any{"boardId": "brd_1"})
+	b := other.Call(t, other.IssueKey(t), "preview_plan_publish", map[string]any{"boardId": "brd_1"})
 	if a.Body != b.Body || a.JSON(t)["hasChanges"] != true || a.Header.Get("ETag") != b.Header.Get("ETag") {
 		t.Errorf("the restored board previews %s, the original %s", b.Body, a.Body)
 	}
-	if got := callOperation(t, other, other.Key(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
+	if got := callOperation(t, other, other.IssueKey(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
 		t.Errorf("published version %v, want 3", got["publishedVersion"])
 	}
-	if got := callOperation(t, other, other.Key(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
+	if got := callOperation(t, other, other.IssueKey(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
 		t.Errorf("the item was published in version %v, want 3", got["publishedVersion"])
 	}
 }

@@ -56,13 +56,13 @@ func (b *crashBoard) edit(t *testing.T) {
 	var records []string
 	for n := range b.items {
 		i := &b.items[n]
-		some := len(b.items) > 200 && b.generation > 1
-		if !some || n%4 == b.generation%4 {
+		partial := len(b.items) > 200 && b.generation > 1
+		if !partial || n%4 == b.generation%4 {
 			i.Title, i.Status, i.PublishedVersion = fmt.Sprintf("Item %d of generation %d", n, b.generation), "draft", nil
-			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
+			if !partial && (b.generation%2 == 1 || n%2 == 1) || partial && (n/4+b.generation/4)%2 == 0 {
 				i.Status = "published"
 			}
-			if last, was := b.lastLiveVersion[i.ID]; was {
+			if last, wasLive := b.lastLiveVersion[i.ID]; wasLive {
 				i.PublishedVersion = &last
 			}
 			text, err := json.Marshal(i)
@@ -187,7 +187,7 @@ func TestPublishOfAnySizeCrashes(t *testing.T) {
 func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, duringCall bool) (crashed, published bool) {
 	t.Helper()
 	m := &apitest.CrashingTransport{}
-	dying := apitest.NewOver(t, plan.Operations, m)
+	dying := apitest.NewWithTransport(t, plan.Operations, m)
 	dying.CompanyID = b.CompanyID
 	b.Clock.Advance(time.Minute) // so that no rate limit is reached
 	dying.Clock.Advance(b.Clock.Now().Sub(dying.Clock.Now()))

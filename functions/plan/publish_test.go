@@ -21,18 +21,18 @@ func TestPublish(t *testing.T) {
 	board := map[string]any{"boardId": "brd_1"}
 	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "columnId": "now"})
 	createItem(t, s, key, map[string]any{"title": "B"})
-	named := func(version any) []map[string]any {
+	publishedItems := func(version any) []map[string]any {
 		return []map[string]any{{"id": a["id"], "slug": "a", "title": "A", "columnId": "now", "publishedVersion": version}}
 	}
-	none, edited := []any{}, named(1)
+	none, edited := []any{}, publishedItems(1)
 	edited[0]["changed"] = []string{"targetLabel"}
 	s.Run(t, []apitest.Scenario{
 		{Name: "preview of the first", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{
-			"boardId": "brd_1", "currentVersion": nil, "nextVersion": 1, "hasChanges": true, "itemCount": 1, "added": named(nil), "updated": none, "removed": none, "unchangedCount": 0,
+			"boardId": "brd_1", "currentVersion": nil, "nextVersion": 1, "hasChanges": true, "itemCount": 1, "added": publishedItems(nil), "updated": none, "removed": none, "unchangedCount": 0,
 		}},
 		{Name: "preview changes nothing", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": nil}},
 		{Name: "publish", Op: "publish_plan_board", Args: board, WantFields: map[string]any{
-			"boardId": "brd_1", "publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": named(1), "updated": none, "removed": none, "unchangedCount": 0,
+			"boardId": "brd_1", "publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": publishedItems(1), "updated": none, "removed": none, "unchangedCount": 0,
 		}},
 		{Name: "board has the version", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"}},
 		{Name: "item has the version", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 1}},
@@ -40,16 +40,16 @@ func TestPublish(t *testing.T) {
 		{Name: "publish without changes", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "changed": false, "unchangedCount": 1}},
 		{Name: "an edit stays private", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "targetLabel": "Q3"}, WantFields: map[string]any{"publishedVersion": 1}},
 		{Name: "preview of the edit", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 2, "updated": edited, "added": none}},
-		{Name: "publish of the edit", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "updated": named(2)}},
+		{Name: "publish of the edit", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "updated": publishedItems(2)}},
 		{Name: "archived, still live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "archived"}, WantFields: map[string]any{"publishedVersion": 2}},
-		{Name: "publish of the removal", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 3, "removed": named(2), "itemCount": 0}},
+		{Name: "publish of the removal", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 3, "removed": publishedItems(2), "itemCount": 0}},
 		{Name: "a removed item keeps its last version", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 2}},
 		{Name: "published again, not yet live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "published"}, WantFields: map[string]any{"publishedVersion": 2}},
-		{Name: "preview of the return", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 4, "added": named(2)}},
-		{Name: "publish of the return", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 4, "added": named(4)}},
+		{Name: "preview of the return", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 4, "added": publishedItems(2)}},
+		{Name: "publish of the return", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 4, "added": publishedItems(4)}},
 		{Name: "deleted", Op: "delete_plan_item", Args: map[string]any{"itemId": a["id"]}},
-		{Name: "a deleted item is live until the next publish", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 5, "removed": named(4)}},
-		{Name: "publish of the deletion", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 5, "removed": named(4)}},
+		{Name: "a deleted item is live until the next publish", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 5, "removed": publishedItems(4)}},
+		{Name: "publish of the deletion", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 5, "removed": publishedItems(4)}},
 		{Name: "unknown board", Op: "publish_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
 		{Name: "preview of an unknown board", Op: "preview_plan_publish", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
 	})
@@ -128,8 +128,8 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crashAfterTransport is a transport that lets n calls through and fails all later ones, as if the
-// process had crashed.
+// crashAfterTransport is a transport that lets the next callsLeft calls through and fails all later
+// ones, as if the process had crashed.
 type crashAfterTransport struct {
 	callsLeft atomic.Int64
 	next      http.RoundTripper
@@ -160,24 +160,24 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
 		fresh := createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 
-		breaking := &crashAfterTransport{next: http.DefaultTransport}
-		breaking.callsLeft.Store(calls)
-		dying := apitest.NewOver(t, plan.Operations, breaking)
+		transport := &crashAfterTransport{next: http.DefaultTransport}
+		transport.callsLeft.Store(calls)
+		dying := apitest.NewWithTransport(t, plan.Operations, transport)
 		store := plan.NewStore(dying.Table)
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := store.Publish(ctx, s.CompanyID, "brd_1", func(string) error { return nil })
 		cancel()
 		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 
-		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		boardVersion := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		before := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
 		after := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
-		old := board == 1.0 && before == 1.0 && after == nil
-		done := board == 2.0 && before == 1.0 && after == 2.0
-		if !old && !done || err == nil && !done {
-			t.Errorf("died after %d calls (%v): board %v, removed item %v, added item %v", calls, err, board, before, after)
+		oldIsLive := boardVersion == 1.0 && before == 1.0 && after == nil
+		newIsLive := boardVersion == 2.0 && before == 1.0 && after == 2.0
+		if !oldIsLive && !newIsLive || err == nil && !newIsLive {
+			t.Errorf("died after %d calls (%v): board %v, removed item %v, added item %v", calls, err, boardVersion, before, after)
 		}
-		if done {
+		if newIsLive {
 			published++
 		}
 		// The next publish has different content from the crashed one. The live state that the
@@ -185,7 +185,7 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		wantChanged := done // if the crashed publish committed nothing, the edits above restore the live content, so nothing changes
+		wantChanged := newIsLive // if the crashed publish committed nothing, the edits above restore the live content, so nothing changes
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}
@@ -195,7 +195,7 @@ func TestPublishCrashes(t *testing.T) {
 			t.Errorf("after %d calls: the live item shows version %v on version %v of the board", calls, got, r["publishedVersion"])
 		}
 		got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
-		if done && got != 2.0 || old && got != nil {
+		if newIsLive && got != 2.0 || oldIsLive && got != nil {
 			t.Errorf("after %d calls: the item that is not live shows version %v", calls, got)
 		}
 	}
@@ -212,7 +212,7 @@ func TestPublishRaces(t *testing.T) {
 		itemIDs = append(itemIDs, createItem(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
 	counter := &apitest.RoundTripCounter{} // the counter's fake clock keeps each publish shorter than a lease
-	editors := apitest.NewOver(t, plan.Operations, counter)
+	editors := apitest.NewWithTransport(t, plan.Operations, counter)
 	editors.CompanyID = s.CompanyID
 	counter.Count(t, func(t *testing.T) {
 		var wait sync.WaitGroup
@@ -280,7 +280,7 @@ func TestPreviewSaysWhatDiffers(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.update, updated, c.want)
 		}
 		updated = callOperation(t, s, key, "publish_plan_board", board)["updated"].([]any)
-		if _, says := updated[0].(map[string]any)["changed"]; len(updated) != 1 || says {
+		if _, hasChanged := updated[0].(map[string]any)["changed"]; len(updated) != 1 || hasChanged {
 			t.Errorf("the publish: %v", updated)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// publishManyVersions returns a service whose company has a board with the given live version, a
+// startWithVersions returns a service whose company has a board with the given live version, a
 // record and chunks for each earlier version, and an unpublished edit.
-func publishManyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
+func startWithVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
 	importWithoutChecks(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
@@ -63,11 +63,11 @@ func editBoard(t *testing.T, s *apitest.Service, key string) {
 func publishBoard(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
-	over := apitest.NewOver(t, plan.Operations, counter)
-	over.CompanyID = s.CompanyID
-	over.Clock.Advance(s.Clock.Now().Sub(over.Clock.Now()))
+	service := apitest.NewWithTransport(t, plan.Operations, counter)
+	service.CompanyID = s.CompanyID
+	service.Clock.Advance(s.Clock.Now().Sub(service.Clock.Now()))
 	counter.Count(t, func(t *testing.T) {
-		version = callOperation(t, over, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+		version = callOperation(t, service, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 	})
 	return version
 }
@@ -105,7 +105,7 @@ func intsBetween(first, last int) (out []int) {
 // first and at most 20 at a time. Reading a removed version must return not_found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s, key := publishManyVersions(t, 80)
+	s, key := startWithVersions(t, 80)
 	store := plan.NewStore(s.Table)
 	for _, want := range [][]int{intsBetween(21, 81), intsBetween(32, 82), intsBetween(33, 83)} {
 		publishBoard(t, s, key)
@@ -133,10 +133,10 @@ func TestRetentionCrashes(t *testing.T) {
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
-		s, key := publishManyVersions(t, 54)
-		breaking := &crashAfterTransport{next: http.DefaultTransport}
-		breaking.callsLeft.Store(calls)
-		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+		s, key := startWithVersions(t, 54)
+		transport := &crashAfterTransport{next: http.DefaultTransport}
+		transport.callsLeft.Store(calls)
+		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 		live := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 		if (live == 55) != (err == nil) {
@@ -159,7 +159,7 @@ func TestRetentionCrashes(t *testing.T) {
 		if want := intsBetween(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
 			t.Errorf("died after %d calls: versions %v, chunks %v", calls, kept, chunks)
 		}
-		finished = breaking.callsLeft.Load() >= 0
+		finished = transport.callsLeft.Load() >= 0
 	}
 }
 
@@ -181,16 +181,16 @@ func TestVersionIsRemovedConcurrently(t *testing.T) {
 	} {
 		for at, reached := int64(1), true; reached; at++ {
 			s, _, _, _ := publishTwoVersions(t)
-			removing := &beforeCallTransport{beforeCall: func() {
+			transport := &beforeCallTransport{beforeCall: func() {
 				removeVersion(t, s, 1)
 			}}
-			removing.callNumber.Store(at)
-			err := use(plan.NewStore(apitest.NewOver(t, plan.Operations, removing).Table), s)
+			transport.callNumber.Store(at)
+			err := use(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table), s)
 			var refused *fault.Error
 			if err != nil && (!errors.As(err, &refused) || refused.Code != fault.NotFound) {
 				t.Errorf("%s, before call %d: %v", name, at, err)
 			}
-			reached = removing.calls.Load() >= at
+			reached = transport.calls.Load() >= at
 		}
 	}
 }
@@ -217,7 +217,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 // Ensure that version 1 is removed by the publish of version 52, and not earlier.
 func TestRetentionOfFirstVersion(t *testing.T) {
 	t.Parallel()
-	s, key := publishManyVersions(t, 50)
+	s, key := startWithVersions(t, 50)
 	for _, want := range [][]int{intsBetween(1, 51), intsBetween(2, 52)} {
 		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		if versions, chunks := storedVersions(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {

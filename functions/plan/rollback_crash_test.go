@@ -35,9 +35,9 @@ func TestRollbackCrashes(t *testing.T) {
 			t.Fatal("the rollback did not finish within 40 calls")
 		}
 		s, key, first, second := publishTwoVersions(t)
-		breaking := &crashAfterTransport{next: http.DefaultTransport}
-		breaking.callsLeft.Store(calls)
-		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+		transport := &crashAfterTransport{next: http.DefaultTransport}
+		transport.callsLeft.Store(calls)
+		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
 		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 
 		state := func() string {
@@ -88,30 +88,30 @@ func TestRollbackLosesRace(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key, first, second := publishTwoVersions(t)
 		third := createItem(t, s, key, map[string]any{"title": "Third"})["id"]
-		overtaking := &beforeCallTransport{beforeCall: func() {
+		transport := &beforeCallTransport{beforeCall: func() {
 			s.Clock.Advance(time.Minute) // so that the slow rollback's lease has expired
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 				t.Error(err)
 			}
 		}}
-		overtaking.callNumber.Store(at)
-		slow := plan.NewStore(apitest.NewOver(t, plan.Operations, overtaking).Table)
+		transport.callNumber.Store(at)
+		slow := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		if reached = overtaking.calls.Load() >= at; !reached {
+		if reached = transport.calls.Load() >= at; !reached {
 			return
 		}
-		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		boardVersion := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		shown := versionTitles(t, s, 0)
-		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, and the rollback is version 4
-			t.Errorf("before call %d: version %v shows %v", at, board, shown)
+		if boardVersion != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, and the rollback is version 4
+			t.Errorf("before call %d: version %v shows %v", at, boardVersion, shown)
 		}
 		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {
 			got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]
-			if (got == board) != slices.Contains(shown, title) {
-				t.Errorf("before call %d: %s shows version %v on version %v of the board, whose items are %v", at, title, got, board, shown)
+			if (got == boardVersion) != slices.Contains(shown, title) {
+				t.Errorf("before call %d: %s shows version %v on version %v of the board, whose items are %v", at, title, got, boardVersion, shown)
 			}
 		}
 		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")

@@ -49,7 +49,7 @@ func TestRollback(t *testing.T) {
 		s.Clock.Advance(time.Hour)
 		callOperation(t, s, key, "publish_plan_board", board)
 	}
-	item := func(i map[string]any) map[string]any {
+	getItem := func(i map[string]any) map[string]any {
 		t.Helper()
 		return callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": i["id"]})
 	}
@@ -96,13 +96,13 @@ func TestRollback(t *testing.T) {
 		t.Errorf("board %v, want version 3, published and updated at %s", got, done.PublishedAt)
 	}
 	// The items keep their edits. Their publishedVersion shows which of them are live.
-	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
+	if i := getItem(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
 		t.Errorf("title %v and version %v, want A2 and 3", i["title"], i["publishedVersion"])
 	}
-	if i := item(b); i["status"] != "archived" || i["publishedVersion"] != 3.0 {
+	if i := getItem(b); i["status"] != "archived" || i["publishedVersion"] != 3.0 {
 		t.Errorf("status %v and version %v, want archived and 3", i["status"], i["publishedVersion"])
 	}
-	if i := item(d); i["status"] != "published" || i["publishedVersion"] != 2.0 {
+	if i := getItem(d); i["status"] != "published" || i["publishedVersion"] != 2.0 {
 		t.Errorf("status %v and version %v, want published and 2", i["status"], i["publishedVersion"])
 	}
 	p := callOperation(t, s, key, "preview_plan_publish", board)
@@ -122,10 +122,10 @@ func TestRollback(t *testing.T) {
 		t.Errorf("changed %t, version %d at %s; want false, 3 at %s", again.Changed, again.PublishedVersion, again.PublishedAt, done.PublishedAt)
 	}
 	publish() // version 4 shows A2 and D
-	if i := item(d); i["publishedVersion"] != 4.0 {
+	if i := getItem(d); i["publishedVersion"] != 4.0 {
 		t.Errorf("D has version %v, want 4", i["publishedVersion"])
 	}
-	if i := item(b); i["publishedVersion"] != 3.0 {
+	if i := getItem(b); i["publishedVersion"] != 3.0 {
 		t.Errorf("B has version %v, want 3", i["publishedVersion"])
 	}
 	if got := versionTitles(t, s, 0); !slices.Equal(got, []string{"A2", "D"}) {
@@ -175,9 +175,9 @@ func TestNoSuchVersion(t *testing.T) {
 	store := plan.NewStore(s.Table)
 	expect := func(boardID string, version int64, message string) {
 		t.Helper()
-		_, shown := store.Snapshot(t.Context(), s.CompanyID, boardID, &version)
-		_, rolled := store.Rollback(t.Context(), s.CompanyID, boardID, version)
-		for _, err := range []error{shown, rolled} {
+		_, snapshotErr := store.Snapshot(t.Context(), s.CompanyID, boardID, &version)
+		_, rollbackErr := store.Rollback(t.Context(), s.CompanyID, boardID, version)
+		for _, err := range []error{snapshotErr, rollbackErr} {
 			var refused *fault.Error
 			if !errors.As(err, &refused) || refused.Code != fault.NotFound || !strings.Contains(err.Error(), message) {
 				t.Errorf("board %q, version %v: error %v, want not_found: %s", boardID, version, err, message)

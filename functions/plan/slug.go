@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-const slugChars = 100
+const slugCharsMax = 100
 
 // apostrophes lists characters that DeriveSlug drops without a hyphen, so "don't" becomes "dont".
 const apostrophes = "'’‘ʼ′`"
@@ -39,7 +39,7 @@ func DeriveSlug(title string) string {
 			out.WriteRune(r)
 		}
 	}
-	unread := ""
+	fallback := ""
 	for _, r := range norm.NFKC.String(title) {
 		switch {
 		case unicode.Is(unicode.Han, r) && unicode.IsLetter(r):
@@ -51,23 +51,23 @@ func DeriveSlug(title string) string {
 		case !strings.ContainsRune(apostrophes, r):
 			gap = true
 		}
-		if unread == "" && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
-			unread = fmt.Sprintf("u%x", r)
+		if fallback == "" && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
+			fallback = fmt.Sprintf("u%x", r)
 		}
 	}
 	if out.Len() == 0 { // the title has no letters or digits, or only letters of a rare script without a transliteration
-		return cmp.Or(unread, "item")
+		return cmp.Or(fallback, "item")
 	}
-	return cutSlug(out.String(), slugChars)
+	return cutSlug(out.String(), slugCharsMax)
 }
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
 // numberedSlug appends a hyphen and n to a slug. If necessary, it truncates the slug first, so that
-// the result has at most slugChars characters.
+// the result has at most slugCharsMax characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
-	return cutSlug(base, slugChars-len(suffix)) + suffix
+	return cutSlug(base, slugCharsMax-len(suffix)) + suffix
 }
 
 func cutSlug(slug string, length int) string {

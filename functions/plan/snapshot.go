@@ -142,8 +142,8 @@ func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// afterPublish sets the new version on the items in d that go live, and returns d.
-func (d contentDiff) afterPublish(version int64) contentDiff {
+// withPublishedVersion sets the new version on the items in d that go live, and returns d.
+func (d contentDiff) withPublishedVersion(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version
 	}
@@ -176,8 +176,8 @@ func chunkPrefix(boardID string, version int64, snapshotID string) string {
 	return table.JoinKey(chunkKind, boardID, fmt.Sprintf("%010d", version), snapshotID, "")
 }
 
-// chunks splits a snapshot into chunks. An empty snapshot also has one chunk.
-func (s snapshot) chunks() ([]snapshotChunk, error) {
+// splitIntoChunks splits a snapshot into chunks. An empty snapshot also has one chunk.
+func (s snapshot) splitIntoChunks() ([]snapshotChunk, error) {
 	var out []snapshotChunk
 	for first := true; first || len(s) > 0; first = false {
 		n, size := 0, 2
@@ -205,7 +205,7 @@ func (s snapshot) chunks() ([]snapshotChunk, error) {
 	return out, nil
 }
 
-func (c snapshotChunk) items() (content snapshot, err error) {
+func (c snapshotChunk) decodeItems() (content snapshot, err error) {
 	text, err := table.Decompress(c.Items)
 	if err != nil {
 		return nil, err
@@ -241,19 +241,19 @@ func decodeFractions(text []byte) (content snapshot, err error) {
 // chunkReadConcurrency is the maximum number of chunks that are read in parallel.
 const chunkReadConcurrency = 16
 
-// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published.
-// Returns fault.ErrNotFound when the board has been removed since it was read.
-func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error) {
+// readLiveSnapshot reads the live snapshot of a board. It is empty when the board was never
+// published. Returns fault.ErrNotFound when the board has been removed since it was read.
+func (s Store) readLiveSnapshot(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
 	err := parallel.Do(len(parts), chunkReadConcurrency, func(n int) (err error) {
-		parts[n], err = s.liveChunk(ctx, b, n)
+		parts[n], err = s.readLiveChunk(ctx, b, n)
 		return err
 	})
 	if err != nil {
-		return nil, s.orNotFound(ctx, b, err)
+		return nil, s.notFoundIfRemoved(ctx, b, err)
 	}
 	content := snapshot{}
 	for _, part := range parts {
@@ -262,8 +262,8 @@ func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error
 	return content, nil
 }
 
-// liveChunk reads the items of one chunk of the live snapshot of a board.
-func (s Store) liveChunk(ctx context.Context, b storedBoard, n int) (snapshot, error) {
+// readLiveChunk reads the items of one chunk of the live snapshot of a board.
+func (s Store) readLiveChunk(ctx context.Context, b storedBoard, n int) (snapshot, error) {
 	stored, err := table.Get[snapshotChunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
 	if errors.Is(err, fault.ErrNotFound) { // callers must not see ErrNotFound, because the board itself exists
 		return nil, fmt.Errorf("chunk %d of snapshot %s is missing", n, *b.SnapshotID)
@@ -271,18 +271,18 @@ func (s Store) liveChunk(ctx context.Context, b storedBoard, n int) (snapshot, e
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
 	}
-	items, err := stored.items()
+	items, err := stored.decodeItems()
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
 	}
 	return items, nil
 }
 
-// orNotFound is called when part of a board is missing. It returns fault.ErrNotFound if the board
-// has been removed since it was read, and err otherwise.
-func (s Store) orNotFound(ctx context.Context, b storedBoard, err error) error {
-	if _, now := s.readBoard(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
-		return now
+// notFoundIfRemoved is called when part of a board is missing. It returns fault.ErrNotFound if the
+// board has been removed since it was read, and err otherwise.
+func (s Store) notFoundIfRemoved(ctx context.Context, b storedBoard, err error) error {
+	if _, readErr := s.readBoard(ctx, b.CompanyID, b.ID); errors.Is(readErr, fault.ErrNotFound) {
+		return readErr
 	}
 	return err
 }

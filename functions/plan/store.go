@@ -153,7 +153,7 @@ func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check
 		CheckNoChildren: func(ctx context.Context) error {
 			return table.ForEach(ctx, s.table, itemsOfBoard(companyID, boardID), func(sortKey) error { return errHasItems })
 		},
-		ExtraWrites:    []table.Write{s.dropLiveVersion(companyID, boardID)},
+		ExtraWrites:    []table.Write{s.writeLiveVersionRemoval(companyID, boardID)},
 		RemoveChildren: func(ctx context.Context) error { return s.removeContents(ctx, companyID, boardID) },
 	})
 }
@@ -167,10 +167,10 @@ var (
 // slug records that an import left without their items. It finds most snapshots through their
 // version records, because listing the chunks would read megabytes.
 func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
-	of := func(kind string) table.Collection {
+	recordsOfKind := func(kind string) table.Collection {
 		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.JoinKey(kind, boardID, ""), Consistent: true}
 	}
-	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionPrefix))
+	versions, err := table.ReadAll[storedVersion](ctx, s.table, recordsOfKind(versionPrefix))
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s boardStore) removeContents(ctx context.Context, companyID, boardID strin
 		return err
 	}
 	rest := []string{chunkKind, versionPrefix, slugKind}
-	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
+	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, recordsOfKind(rest[n])) })
 }
 
 // sortKey is the only part of a record that is needed to count or delete it.
@@ -194,9 +194,9 @@ type sortKey struct {
 
 // itemsOfBoard returns the items of a board with strong consistency, ordered by id.
 func itemsOfBoard(companyID, boardID string) table.Collection {
-	of := collectionOf(companyID, itemPart)
-	of.Consistent, of.Filter = true, table.Filter{boardIDProperty: table.String(boardID)}
-	return of
+	items := collectionOf(companyID, itemPart)
+	items.Consistent, items.Filter = true, table.Filter{boardIDProperty: table.String(boardID)}
+	return items
 }
 
 type itemStore struct {
@@ -230,7 +230,7 @@ func (s itemStore) List(ctx context.Context, companyID, boardID string, status *
 // Get returns an item, or fault.ErrNotFound.
 func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, error) {
 	var stored storedItem
-	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
+	found, live, err := s.readItemAndLiveVersions(ctx, companyID, itemID)
 	if err == nil {
 		err = table.Decode(found, &stored)
 	}
@@ -243,7 +243,7 @@ func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, err
 // Modify changes an item by compare-and-set (see table.Modify). It passes the item to `change` as
 // the API returns it.
 func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
-	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
+	found, live, err := s.readItemAndLiveVersions(ctx, companyID, itemID)
 	if err != nil {
 		return Item{}, err
 	}
@@ -264,7 +264,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	if stored.skippedAhead(current) {
+	if stored.isTooNewFor(current) {
 		return s.Get(ctx, companyID, itemID)
 	}
 	return stored.withVersion(current), nil
@@ -303,7 +303,7 @@ func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check f
 	foreignSlug := false // whether the slug record points to a different item and so must stay
 	for range writeAttemptsMax {
 		var i storedItem
-		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
+		found, live, err := s.readItemAndLiveVersions(ctx, companyID, itemID)
 		if err == nil {
 			err = table.Decode(found, &i)
 		}

@@ -105,12 +105,12 @@ type publishAttempt struct {
 // publishLeased does steps 2 to 5 of Publish. If it returns errConflict, it has published nothing,
 // but the board may still have the lease.
 func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
-	chunks, err := p.content.chunks()
+	chunks, err := p.content.splitIntoChunks()
 	if err != nil {
 		return Publication{}, err
 	}
 	a := publishAttempt{p, p.nextVersion(), lease, chunks}
-	a.contentDiff = a.contentDiff.afterPublish(a.version)
+	a.contentDiff = a.contentDiff.withPublishedVersion(a.version)
 	at, err := s.publishSteps(ctx, a)
 	if errors.Is(err, errConflict) {
 		if err := s.deleteChunks(ctx, a.board, a.version, lease); err != nil {
@@ -182,7 +182,7 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 	if err != nil {
 		return p, err
 	}
-	live, err := s.liveSnapshot(ctx, p.board)
+	live, err := s.readLiveSnapshot(ctx, p.board)
 	if err != nil {
 		return p, err
 	}
@@ -233,26 +233,26 @@ const chunksPerTransaction = 10
 func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
-	version, lease := ifNeverPublished, ifNoLease
+	versionCondition, leaseCondition := ifNeverPublished, ifNoLease
 	if b.PublishedVersion != nil {
-		version, values[":version"] = ifSameVersion, table.Number(*b.PublishedVersion)
+		versionCondition, values[":version"] = ifSameVersion, table.Number(*b.PublishedVersion)
 	}
 	if b.Lease != nil {
-		lease, values[":old"] = ifSameLease, table.String(*b.Lease)
+		leaseCondition, values[":old"] = ifSameLease, table.String(*b.Lease)
 	}
 	// If the response to this write is lost, the retry finds that the board already has the new
 	// lease.
-	condition := ifBoardExists + " AND " + version + " AND (" + ifOwnLease + " OR " + lease + ")"
-	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
+	condition := ifBoardExists + " AND " + versionCondition + " AND (" + ifOwnLease + " OR " + leaseCondition + ")"
+	leaseWrite := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
 	for n := 0; n < len(a.chunks); n += chunksPerTransaction {
-		writes := []table.Write{owner}
+		writes := []table.Write{leaseWrite}
 		for m := n; m < min(n+chunksPerTransaction, len(a.chunks)); m++ {
 			writes = append(writes, s.table.WritePut(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.lease, m)}, a.chunks[m]))
 		}
 		if err := conflictOf(s.table.Transact(ctx, writes...)); err != nil {
 			return err
 		}
-		owner = s.checkLease(a)
+		leaseWrite = s.writeLeaseCheck(a)
 	}
 	if b.Lease != nil {
 		return s.deleteChunks(ctx, b, a.version, *b.Lease)
@@ -260,8 +260,8 @@ func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	return nil
 }
 
-// checkLease returns a condition check that the board still has the attempt's lease.
-func (s Store) checkLease(a publishAttempt) table.Write {
+// writeLeaseCheck returns a condition check that the board still has the attempt's lease.
+func (s Store) writeLeaseCheck(a publishAttempt) table.Write {
 	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ifOwnLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
@@ -269,14 +269,14 @@ func (s Store) checkLease(a publishAttempt) table.Write {
 // errConflict when the content to publish has changed. A rollback skips that comparison, because
 // its content does not depend on the items.
 func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt, error) {
-	now, err := s.readPlan(ctx, a.board.CompanyID, a.board.ID)
+	current, err := s.readPlan(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
 		return a, err
 	}
-	if a.rollbackOf == nil && now.digest != a.digest {
+	if a.rollbackOf == nil && current.digest != a.digest {
 		return a, errConflict
 	}
-	a.board, a.items = now.board, now.items
+	a.board, a.items = current.board, current.items
 	return a, nil
 }
 
@@ -296,7 +296,7 @@ func (s Store) prepareItems(ctx context.Context, a publishAttempt) error {
 	}
 	for len(writes) > 0 {
 		batch := writes[:min(len(writes), table.TransactionMax-1)]
-		err := s.table.Transact(ctx, append([]table.Write{s.checkLease(a)}, batch...)...)
+		err := s.table.Transact(ctx, append([]table.Write{s.writeLeaseCheck(a)}, batch...)...)
 		var canceled *table.CanceledError
 		switch {
 		case err == nil:
@@ -307,13 +307,13 @@ func (s Store) prepareItems(ctx context.Context, a publishAttempt) error {
 			if _, lost := canceled.Failed(0); lost {
 				return errConflict
 			}
-			var exist []table.Write
+			var remaining []table.Write
 			for n, w := range writes {
 				if _, deleted := canceled.Failed(n + 1); !deleted {
-					exist = append(exist, w)
+					remaining = append(remaining, w)
 				}
 			}
-			writes = exist
+			writes = remaining
 		}
 	}
 	return nil
@@ -339,16 +339,16 @@ const commitExpression = "SET publishedVersion = :version, publishedAt = :at, up
 // commit is step 5 of Publish. It points the board to the new snapshot. Returns errConflict when
 // the board no longer has the lease, or was edited at or after the time of this commit.
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
-	b, chunks := a.board, int64(len(a.chunks))
+	b, chunkCount := a.board, int64(len(a.chunks))
 	writes := []table.Write{
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitExpression, ifOwnLease+" AND "+ifEditedBefore, nil, table.Item{
 			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
-			":chunks": table.Number(chunks), ":digest": table.String(a.digest), ":one": table.Number(1),
+			":chunks": table.Number(chunkCount), ":digest": table.String(a.digest), ":one": table.Number(1),
 		}),
 		s.writeLiveVersion(b.CompanyID, b.ID, a.version, at),
 		s.writeVersion(b.CompanyID, b.ID, storedVersion{
 			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.rollbackOf,
-			SnapshotID: a.lease, SnapshotChunks: chunks,
+			SnapshotID: a.lease, SnapshotChunks: chunkCount,
 		}),
 	}
 	if a.rollbackOf != nil {
@@ -357,8 +357,8 @@ func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	}
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true), writes...))
 	if errors.Is(err, errConflict) {
-		if done, failed := s.isCommitted(ctx, b, a.version, a.lease); done || failed != nil {
-			return failed
+		if done, readErr := s.isCommitted(ctx, b, a.version, a.lease); done || readErr != nil {
+			return readErr
 		}
 	}
 	return err
@@ -402,8 +402,8 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 		if table.SleepJittered(ctx, leasePollInterval) != nil {
 			return "", errLeaseHeld
 		}
-		now, err := s.readBoard(ctx, b.CompanyID, b.ID)
-		if err != nil || !now.leasedBy(*b.Lease) {
+		current, err := s.readBoard(ctx, b.CompanyID, b.ID)
+		if err != nil || !current.leasedBy(*b.Lease) {
 			return "", err
 		}
 	}

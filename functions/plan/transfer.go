@@ -21,7 +21,7 @@ const itemIDPrefix = "itm"
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.KeepRules[createItemInput](transfer.Define("item", itemIDPrefix, checkItem, s.importItems, s.eachItem))
+	items := transfer.WithRulesOf[createItemInput](transfer.Define("item", itemIDPrefix, checkItem, s.importItems, s.eachItem))
 	items = transfer.WithUnique(items, func(i Item) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
 	})
@@ -29,10 +29,10 @@ func Transfers(t *table.Client) []transfer.Type {
 		return importName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
 	},
 		transfer.OrphanCheck(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
-	moved := transfer.KeepRules[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
-	moved = transfer.WithName(moved, func(b transferBoard) string { return importName(b.ID) })
+	boardType := transfer.WithRulesOf[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
+	boardType = transfer.WithName(boardType, func(b transferBoard) string { return importName(b.ID) })
 	return []transfer.Type{
-		transfer.WithExisting(moved,
+		transfer.WithExisting(boardType,
 			transfer.ExistsByKey(t, func(companyID string, b transferBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
 		transfer.WithExisting(transfer.WithVerify(items, s.verifyItems),
 			transfer.ExistsByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
@@ -101,8 +101,8 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []tran
 		if err != nil {
 			return err
 		}
-		kept := stored.SnapshotVersion != nil && b.PublishedVersion != nil && *stored.SnapshotVersion == *b.PublishedVersion
-		if !kept {
+		keepSnapshot := stored.SnapshotVersion != nil && b.PublishedVersion != nil && *stored.SnapshotVersion == *b.PublishedVersion
+		if !keepSnapshot {
 			stored = storedBoard{}
 		}
 		stored.Board, stored.Lease, stored.LeaseAt = b.Board, nil, nil
@@ -185,7 +185,7 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 		return storedVersion{}, err
 	}
 	snapshotID := s.table.NewID("snp")
-	chunks, err := content.chunks()
+	chunks, err := content.splitIntoChunks()
 	if err != nil {
 		return storedVersion{}, err
 	}
@@ -206,17 +206,17 @@ func eachRecord[T any](ctx context.Context, t *table.Client, companyID, kind str
 
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(transferBoard) error) error {
 	return eachRecord(ctx, s.table, companyID, boardPart, func(b storedBoard) error {
-		moved := transferBoard{Board: b.Board}
+		exported := transferBoard{Board: b.Board}
 		if b.SnapshotID != nil {
-			content, err := s.liveSnapshot(ctx, b)
+			content, err := s.readLiveSnapshot(ctx, b)
 			if err != nil {
 				return ignoreNotFound(err) // the board was removed after it was listed, so it is not exported
 			}
-			if moved.Snapshot, err = json.Marshal(content); err != nil {
+			if exported.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
 			}
 		}
-		return visit(moved)
+		return visit(exported)
 	})
 }
 
@@ -294,9 +294,9 @@ func (s Store) itemUnit(companyID string, i Item, mustBeNew bool) (table.Key, ta
 			map[string]string{"#slug": slugKind, "#board": boardIDProperty},
 			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
 	}
-	slug := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID},
+	slugWrite := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID},
 		"attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(i.ID)})
-	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
+	return keys.Key, table.Unit{Writes: []table.Write{write, slugWrite}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
 // importItems stores items and replaces existing ones. It refuses items whose slug another item has

@@ -29,13 +29,13 @@ func TestReadUnits(t *testing.T) {
 	}
 	draft := plan.StatusDraft
 	for _, status := range []*plan.Status{nil, &draft} {
-		read := func(s *apitest.Service) table.Units {
-			ctx, m := apitest.Request(t)
+		read := func(s *apitest.Service) table.Usage {
+			ctx, m := apitest.NewRequest(t)
 			page, err := plan.NewStore(s.Table).Items.List(ctx, s.CompanyID, "brd_1", status, "", limit)
 			if err != nil || len(page.Records) != limit || page.Next == "" {
 				t.Errorf("%d items, next %q, %v", len(page.Records), page.Next, err)
 			}
-			return m.Units()
+			return m.Usage()
 		}
 		a, b := read(few), read(many)
 		if a != b || a.Read == 0 {
@@ -50,19 +50,19 @@ func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := apitest.New(t, plan.Operations)
-	units := func(chunks int) table.Units {
+	units := func(chunks int) table.Usage {
 		boardID := fmt.Sprintf("brd_%d", chunks)
 		items := make([]string, chunks*35) // items of 10 KB, 35 per chunk
 		for n := range items {
 			items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, strings.Repeat("s", 10_000))
 		}
 		importRecords(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[%s]}`, boardID, strings.Join(items, ",")))
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		page, err := plan.NewStore(s.Table).LiveItems(ctx, s.CompanyID, boardID, "", 5)
 		if err != nil || len(page.Records) != 5 || page.Next == "" {
 			t.Errorf("%d items, next %q, %v", len(page.Records), page.Next, err)
 		}
-		return m.Units()
+		return m.Usage()
 	}
 	few, many := units(2), units(20)
 	if few != many {
@@ -88,9 +88,9 @@ func TestDeleteBoardUnits(t *testing.T) {
 	}
 	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
 	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	err := plan.NewStore(s.Table).Boards.Remove(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
-	units := m.Units()
+	units := m.Usage()
 	if keys := storedSortKeys(t, s); err != nil || len(keys) > 0 {
 		t.Errorf("left %q, want nothing: %v", keys, err)
 	}

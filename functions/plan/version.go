@@ -46,7 +46,7 @@ type Version struct {
 // fault.NotFound when the board does not exist, was never published, lacks that version, or was
 // imported without its snapshot.
 func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *int64) (Snapshot, error) {
-	b, err := s.publishedBoard(ctx, companyID, boardID)
+	b, err := s.readPublishedBoard(ctx, companyID, boardID)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -57,13 +57,13 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 			return Snapshot{}, err
 		}
 		shown = Snapshot{BoardID: boardID, Version: v.Version, PublishedAt: &v.PublishedAt}
-		shown.Items, err = s.versionContent(ctx, b, v)
+		shown.Items, err = s.readVersionContent(ctx, b, v)
 		return shown, err
 	}
 	if b.SnapshotID == nil {
 		return Snapshot{}, errUnknownSnapshot
 	}
-	shown.Items, err = s.liveSnapshot(ctx, b)
+	shown.Items, err = s.readLiveSnapshot(ctx, b)
 	return shown, err
 }
 
@@ -71,11 +71,11 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 // published in another table before an import. Returns fault.NotFound when the board does not exist
 // or was never published.
 func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Version, error) {
-	b, err := s.publishedBoard(ctx, companyID, boardID)
+	b, err := s.readPublishedBoard(ctx, companyID, boardID)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := s.versions(ctx, b)
+	stored, err := s.readVersions(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (s Store) Rollback(ctx context.Context, companyID, boardID string, version 
 	return s.publishWithRetry(ctx, func() (PublishPlan, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
-// publishedBoard reads a board that has a live version.
-func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
+// readPublishedBoard reads a board that has a live version.
+func (s Store) readPublishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
 	if !id.Valid(BoardIDPrefix, boardID) { // an id from a command line might otherwise form the key of a different record
 		return storedBoard{}, fault.ErrNotFound
 	}
@@ -132,8 +132,8 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// boardWithVersion returns the board as if this version were live, so that Store.liveSnapshot can
-// read the version's snapshot.
+// boardWithVersion returns the board as if this version were live, so that Store.readLiveSnapshot
+// can read the version's snapshot.
 func (v storedVersion) boardWithVersion(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
@@ -164,35 +164,35 @@ func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, sn
 	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
 }
 
-// version reads a version that the board has reached, or returns fault.NotFound.
+// readVersion reads a version that the board has reached, or returns fault.NotFound.
 func (s Store) version(ctx context.Context, b storedBoard, version int64) (storedVersion, error) {
-	none := fault.New(fault.NotFound, "the board has no version %d; the live one and the %d before it are kept", version, versionsKept)
+	errNoVersion := fault.New(fault.NotFound, "the board has no version %d; the live one and the %d before it are kept", version, versionsKept)
 	if version < 1 || version > *b.PublishedVersion {
-		return storedVersion{}, none
+		return storedVersion{}, errNoVersion
 	}
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	if errors.Is(err, fault.ErrNotFound) {
-		err = none
+		err = errNoVersion
 	}
 	return v, err
 }
 
-// versionContent reads the snapshot of a version. Returns fault.NotFound when a publish has removed
-// the version in the meantime.
-func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
-	content, err := s.liveSnapshot(ctx, v.boardWithVersion(b))
+// readVersionContent reads the snapshot of a version. Returns fault.NotFound when a publish has
+// removed the version in the meantime.
+func (s Store) readVersionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
+	content, err := s.readLiveSnapshot(ctx, v.boardWithVersion(b))
 	var gone *fault.Error
 	if err == nil {
 		return content, nil
 	}
-	if _, now := s.version(ctx, b, v.Version); errors.As(now, &gone) && gone.Code == fault.NotFound {
+	if _, versionErr := s.version(ctx, b, v.Version); errors.As(versionErr, &gone) && gone.Code == fault.NotFound {
 		return nil, gone
 	}
 	return content, err
 }
 
-// versions reads the versions that the board has reached, oldest first.
-func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
+// readVersions reads the versions that the board has reached, oldest first.
+func (s Store) readVersions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
 	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
 		Partition: at.PK, Prefix: table.JoinKey(versionPrefix, b.ID, ""), Consistent: true,
@@ -225,8 +225,8 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	}
 	var live snapshot
 	err = parallel.Both(
-		func() (err error) { p.content, err = s.versionContent(ctx, p.board, v); return err },
-		func() (err error) { live, err = s.liveSnapshot(ctx, p.board); return err },
+		func() (err error) { p.content, err = s.readVersionContent(ctx, p.board, v); return err },
+		func() (err error) { live, err = s.readLiveSnapshot(ctx, p.board); return err },
 	)
 	if err != nil {
 		return p, err

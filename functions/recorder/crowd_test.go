@@ -40,8 +40,8 @@ func image(key table.Key, recordID string, revision int, writer string) table.It
 	return item
 }
 
-// testItem is an item that a writer of the crowd changes. Its kind consists of the area and the
-// first part of the sort key.
+// testItem is an item that a writer of TestConcurrency changes. Its kind consists of the area and
+// the first part of the sort key.
 type testItem struct {
 	companyID, recordID string
 	kind                [2]string
@@ -73,8 +73,8 @@ func (i *testItem) countUpdate(now time.Time) change.StreamRecord {
 	return change.StreamRecord{Key: key, WrittenAt: writtenAt(now), Old: image(key, i.recordID, max(1, i.revision), ""), New: image(key, i.recordID, max(1, i.revision), "")}
 }
 
-// crowdReader reads the feed of one company over the API, page by page, with pages of any size.
-type crowdReader struct {
+// feedReader reads the feed of one company over the API, page by page, with pages of any size.
+type feedReader struct {
 	service *apitest.Service
 	key     string
 	types   string
@@ -83,7 +83,7 @@ type crowdReader struct {
 }
 
 // read reads one page. hasMore reports whether more follows.
-func (r *crowdReader) read(ctx context.Context) (hasMore bool, err error) {
+func (r *feedReader) read(ctx context.Context) (hasMore bool, err error) {
 	r.service.Clock.Advance(200 * time.Millisecond) // so that no rate limit is reached
 	query := url.Values{"limit": {strconv.Itoa(1 + mathrand.IntN(200))}}
 	if r.after != "" {
@@ -108,7 +108,7 @@ func (r *crowdReader) read(ctx context.Context) (hasMore bool, err error) {
 // write, readers read, and the shards of the stream are split. Four consumers crash, each either at
 // some call to the table or before it stores its progress. Batches are delivered again with
 // different bounds, and by two consumers at once.
-func TestCrowd(t *testing.T) {
+func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	total := 10_000
 	if testing.Short() {
@@ -124,20 +124,20 @@ func TestCrowd(t *testing.T) {
 		}
 	}
 
-	var readers []*crowdReader
+	var readers []*feedReader
 	for _, companyID := range companies[:2] {
 		for _, types := range []string{"", "", "idea,post"} {
-			one := *s
-			one.CompanyID = companyID
+			service := *s
+			service.CompanyID = companyID
 			_, key, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "reader", Scopes: auth.Scopes()}, rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
-			readers = append(readers, &crowdReader{service: &one, key: key, types: types})
+			readers = append(readers, &feedReader{service: &service, key: key, types: types})
 		}
 	}
 
-	var writers, consumers, reading sync.WaitGroup
+	var writers, consumers, readerGroup sync.WaitGroup
 	var deaths, repeats atomic.Int64
 	for w := range 8 {
 		writers.Go(func() {
@@ -160,7 +160,7 @@ func TestCrowd(t *testing.T) {
 	for range 4 {
 		consumers.Go(func() {
 			transport := &apitest.CrashingTransport{}
-			one := recorder.New(table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator(), func(context.Context, recorder.Parked) error { return nil })
+			rec := recorder.New(table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator(), func(context.Context, recorder.ParkedRecord) error { return nil })
 			for {
 				shard, batch, ok := feed.lease()
 				if !ok {
@@ -175,9 +175,9 @@ func TestCrowd(t *testing.T) {
 				}
 				var twin sync.WaitGroup // a consumer that is considered dead but still runs
 				if mathrand.IntN(5) == 0 {
-					twin.Go(func() { _ = one.Record(t.Context(), shard.id, batch[:1+mathrand.IntN(len(batch))]) }) // its result is lost
+					twin.Go(func() { _ = rec.Record(t.Context(), shard.id, batch[:1+mathrand.IntN(len(batch))]) }) // its result is lost
 				}
-				err := one.Record(t.Context(), shard.id, batch)
+				err := rec.Record(t.Context(), shard.id, batch)
 				consumed := len(batch)
 				switch {
 				case err != nil:
@@ -193,7 +193,7 @@ func TestCrowd(t *testing.T) {
 		})
 	}
 	for _, r := range readers {
-		reading.Go(func() {
+		readerGroup.Go(func() {
 			for seen, isDone := 0, false; !isDone; {
 				seen, isDone = feed.waitForRelease(seen)
 				for hasMore := true; hasMore; {
@@ -209,7 +209,7 @@ func TestCrowd(t *testing.T) {
 	writers.Wait()
 	feed.end()
 	consumers.Wait()
-	reading.Wait()
+	readerGroup.Wait()
 
 	t.Logf("%d records of %d shards, %d deaths, %d batches repeated", len(feed.records()), len(feed.shards), deaths.Load(), repeats.Load())
 	if deaths.Load() == 0 || repeats.Load() == 0 {
@@ -239,12 +239,12 @@ func wantedChanges(feed *shardedStream, companyID string) map[string][]string {
 
 // checkReaders checks the changes seen by three readers: two that follow all types, and one that
 // follows only ideas and posts.
-func checkReaders(t *testing.T, readers []*crowdReader, want map[string][]string) {
+func checkReaders(t *testing.T, readers []*feedReader, want map[string][]string) {
 	t.Helper()
 	all := readers[0].found
 	got := map[string][]string{}
 	seen := map[string]bool{}
-	var some []change.Change
+	var ideasAndPosts []change.Change
 	for _, c := range all {
 		if seen[c.ID] {
 			t.Errorf("the change %s came twice", c.ID)
@@ -252,7 +252,7 @@ func checkReaders(t *testing.T, readers []*crowdReader, want map[string][]string
 		seen[c.ID] = true
 		got[c.RecordID] = append(got[c.RecordID], *c.Status)
 		if slices.Contains([]change.Type{change.Idea, change.Post}, c.Type) {
-			some = append(some, c)
+			ideasAndPosts = append(ideasAndPosts, c)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -261,7 +261,7 @@ func checkReaders(t *testing.T, readers []*crowdReader, want map[string][]string
 	if diff := cmp.Diff(all, readers[1].found); diff != "" {
 		t.Errorf("a second reader found others, or in another order (-first +second):\n%s", diff)
 	}
-	if diff := cmp.Diff(some, readers[2].found); diff != "" {
+	if diff := cmp.Diff(ideasAndPosts, readers[2].found); diff != "" {
 		t.Errorf("a reader of some types found others, or in another order (-want +got):\n%s", diff)
 	}
 }

@@ -21,11 +21,11 @@ import (
 type Recorder struct {
 	table   *table.Client
 	sources []change.Source
-	park    func(context.Context, Parked) error
+	park    func(context.Context, ParkedRecord) error
 }
 
-// Parked identifies a record of the stream that could not be read.
-type Parked struct {
+// ParkedRecord identifies a record of the stream that could not be read.
+type ParkedRecord struct {
 	ShardID        string `json:"shardId"`
 	SequenceNumber string `json:"sequenceNumber"`
 	PK             string `json:"pk"`
@@ -36,7 +36,7 @@ type Parked struct {
 // New returns a recorder over the table. The client must be an operator's
 // (table.Client.AsOperator). The function `park` must keep an unreadable stream record for the
 // operator. It may get the same record several times.
-func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
+func New(t *table.Client, park func(context.Context, ParkedRecord) error) *Recorder {
 	return &Recorder{t, functions.ChangeSources(), park}
 }
 
@@ -76,7 +76,7 @@ func (r *Recorder) Record(ctx context.Context, shardID string, records []change.
 // occurrence returns the change that a stream record reports, and its company. It returns false if
 // the write changed no record or must not be reported.
 func (r *Recorder) occurrence(ctx context.Context, shardID string, record change.StreamRecord) (companyID string, o change.Occurrence, ok bool, err error) {
-	w, ok := write(record)
+	w, ok := writeOf(record)
 	if !ok || table.IsSameRevision(record.Old, record.New) || table.WriterOf(record.New) == table.ImportWriter {
 		return "", o, false, nil
 	}
@@ -85,7 +85,7 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 		o.Type = s.Type
 		if o.Event, ok, err = recognise(s, w); err != nil {
 			o.Event = change.Event{RecordID: recordID(o.Event, w), Action: change.Unknown}
-			err = r.park(ctx, Parked{shardID, record.SequenceNumber, record.Key.PK, record.Key.SK, err.Error()})
+			err = r.park(ctx, ParkedRecord{shardID, record.SequenceNumber, record.Key.PK, record.Key.SK, err.Error()})
 			return w.CompanyID, o, true, err
 		}
 		if ok {
@@ -114,14 +114,14 @@ func recognise(s change.Source, w change.Write) (e change.Event, ok bool, err er
 	return e, ok, err
 }
 
-// write returns the write that a stream record describes. It returns false if the item belongs to
+// writeOf returns the write that a stream record describes. It returns false if the item belongs to
 // no company, or to the area of keys or of feeds.
-func write(record change.StreamRecord) (w change.Write, ok bool) {
+func writeOf(record change.StreamRecord) (w change.Write, ok bool) {
 	parts := strings.Split(record.Key.PK, "#")
 	if len(parts) < 2 || slices.Contains([]string{table.KeysArea, change.Area}, parts[1]) {
 		return w, false
 	}
-	return change.Write{CompanyID: parts[0], Area: parts[1], Narrower: parts[2:], SK: record.Key.SK, Old: record.Old, New: record.New}, true
+	return change.Write{CompanyID: parts[0], Area: parts[1], SubPartition: parts[2:], SK: record.Key.SK, Old: record.Old, New: record.New}, true
 }
 
 // recordID returns the id of the record that an unreadable write changed: the event's RecordID if

@@ -29,15 +29,15 @@ func start(t *testing.T) *apitest.Service {
 }
 
 // newRecorder returns a recorder. The records that it parks are appended to *parked.
-func newRecorder(t *table.Client, parked *[]recorder.Parked) *recorder.Recorder {
-	return recorder.New(t, func(_ context.Context, p recorder.Parked) error {
+func newRecorder(t *table.Client, parked *[]recorder.ParkedRecord) *recorder.Recorder {
+	return recorder.New(t, func(_ context.Context, p recorder.ParkedRecord) error {
 		*parked = append(*parked, p)
 		return nil
 	})
 }
 
-// numbered assigns sequence numbers to the records.
-func numbered(records ...change.StreamRecord) []change.StreamRecord {
+// withSequenceNumbers assigns sequence numbers to the records.
+func withSequenceNumbers(records ...change.StreamRecord) []change.StreamRecord {
 	for n := range records {
 		records[n].SequenceNumber = strconv.Itoa(n + 1)
 	}
@@ -47,7 +47,7 @@ func numbered(records ...change.StreamRecord) []change.StreamRecord {
 // recordedChanges returns the changes of the company, as "type action record status key".
 func recordedChanges(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
-	for _, item := range s.Call(t, s.Key(t), "list_changes", map[string]any{"limit": 200}).Items(t) {
+	for _, item := range s.Call(t, s.IssueKey(t), "list_changes", map[string]any{"limit": 200}).Items(t) {
 		text := item["type"].(string) + " " + item["action"].(string) + " " + item["recordId"].(string)
 		for _, name := range []string{"status", "keyId"} {
 			if value, ok := item[name].(string); ok {
@@ -68,25 +68,25 @@ func TestWhatIsAChange(t *testing.T) {
 	counted := image(key, "itm_1", 2, "key_9")
 	counted["children"] = table.Number(1)
 	imported := image(key, "itm_1", 3, table.ImportWriter)
-	at := func(area, sk string, narrower ...string) table.Key {
+	keyIn := func(area, sk string, narrower ...string) table.Key {
 		return table.Key{PK: table.Partition(s.CompanyID, area, narrower...), SK: sk}
 	}
-	other := func(key table.Key) change.StreamRecord {
+	newItemRecord := func(key table.Key) change.StreamRecord {
 		return change.StreamRecord{Key: key, New: image(key, "x_1", 1, "")}
 	}
-	var parked []recorder.Parked
-	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(
+	var parked []recorder.ParkedRecord
+	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", withSequenceNumbers(
 		change.StreamRecord{Key: key, New: old},
 		change.StreamRecord{Key: key, Old: old, New: renewed},
 		change.StreamRecord{Key: key, Old: renewed, New: counted},
 		change.StreamRecord{Key: key, Old: counted, New: imported},
-		other(at("plan", "slug#brd_1#a")),
-		other(at("plan", "item#itm_1", "board")),
-		other(at("plan", "removed#board#brd_1")),
-		other(at("keys", "key#key_1")),
-		other(at("changes", "counter")),
-		other(at("optimise", "0#1", "findings", "aud_1")),
-		other(table.Key{PK: "nothing", SK: "item#itm_1"}),
+		newItemRecord(keyIn("plan", "slug#brd_1#a")),
+		newItemRecord(keyIn("plan", "item#itm_1", "board")),
+		newItemRecord(keyIn("plan", "removed#board#brd_1")),
+		newItemRecord(keyIn("keys", "key#key_1")),
+		newItemRecord(keyIn("changes", "counter")),
+		newItemRecord(keyIn("optimise", "0#1", "findings", "aud_1")),
+		newItemRecord(table.Key{PK: "nothing", SK: "item#itm_1"}),
 		change.StreamRecord{Key: key, Old: imported},
 	))
 	if err != nil || len(parked) > 0 {
@@ -112,8 +112,8 @@ func TestPublish(t *testing.T) {
 		}
 		return item
 	}
-	var parked []recorder.Parked
-	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(
+	var parked []recorder.ParkedRecord
+	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", withSequenceNumbers(
 		change.StreamRecord{Key: key, New: board(1, 0)},
 		change.StreamRecord{Key: key, Old: board(1, 0), New: board(2, 1)},
 		change.StreamRecord{Key: key, Old: board(2, 1), New: board(3, 1)},
@@ -137,23 +137,23 @@ func TestUnreadableRecord(t *testing.T) {
 	key := table.Key{PK: table.Partition(s.CompanyID, "broadcast"), SK: "post#pst_1"}
 	poison := image(key, "pst_1", 1, "key_9")
 	poison["status"] = table.Number(5)
-	batch := numbered(change.StreamRecord{Key: key, New: poison}, change.StreamRecord{Key: key, Old: poison, New: image(key, "pst_1", 2, "key_9")})
-	full := errors.New("the queue is full")
-	failing := recorder.New(s.Table, func(context.Context, recorder.Parked) error { return full })
-	if err := failing.Record(t.Context(), "shard-1", batch); !errors.Is(err, full) {
+	batch := withSequenceNumbers(change.StreamRecord{Key: key, New: poison}, change.StreamRecord{Key: key, Old: poison, New: image(key, "pst_1", 2, "key_9")})
+	errQueueFull := errors.New("the queue is full")
+	failing := recorder.New(s.Table, func(context.Context, recorder.ParkedRecord) error { return errQueueFull })
+	if err := failing.Record(t.Context(), "shard-1", batch); !errors.Is(err, errQueueFull) {
 		t.Errorf("the error is %v, want that of the queue", err)
 	}
 	if got := recordedChanges(t, s); len(got) > 0 {
 		t.Errorf("recorded before it is parked: %v", got)
 	}
-	var parked []recorder.Parked
+	var parked []recorder.ParkedRecord
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", batch); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"post unknown pst_1 key_9", "post updated pst_1 s2 key_9"}, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
-	want := []recorder.Parked{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
+	want := []recorder.ParkedRecord{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
 	if diff := cmp.Diff(want, parked); diff != "" {
 		t.Errorf("what is parked (-want +got):\n%s", diff)
 	}
@@ -167,8 +167,8 @@ func TestDeletionOfSomePoints(t *testing.T) {
 	old := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK), "metricKey": table.String("a")}
 	left := maps.Clone(old)
 	left[table.WriterAttr], left[table.WriteIDAttr], left["deletedBy"] = table.String("key_9"), table.String("del_1"), table.String("del_1")
-	var parked []recorder.Parked
-	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(change.StreamRecord{Key: key, Old: old, New: left})); err != nil || len(parked) > 0 {
+	var parked []recorder.ParkedRecord
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", withSequenceNumbers(change.StreamRecord{Key: key, Old: old, New: left})); err != nil || len(parked) > 0 {
 		t.Fatal(err, parked)
 	}
 	if diff := cmp.Diff([]string{"metric_points deleted a"}, recordedChanges(t, s)); diff != "" {
@@ -190,8 +190,8 @@ func TestHugeEvents(t *testing.T) {
 		batch = append(batch, change.StreamRecord{Key: key, New: huge})
 		want = append(want, "post unknown "+id+" key_9")
 	}
-	var parked []recorder.Parked
-	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(batch...)); err != nil {
+	var parked []recorder.ParkedRecord
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", withSequenceNumbers(batch...)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, recordedChanges(t, s)); diff != "" || len(parked) != len(batch) {
@@ -204,7 +204,7 @@ func TestHugeEvents(t *testing.T) {
 func TestNoShard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	var parked []recorder.Parked
+	var parked []recorder.ParkedRecord
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "", nil); err == nil {
 		t.Error("it is recorded")
 	}
@@ -221,38 +221,38 @@ func TestBatchThroughCrashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	sequence := 0
-	write := func(companyID string) change.StreamRecord {
+	nextRecord := func(companyID string) change.StreamRecord {
 		sequence++
 		recordID := "itm_" + strconv.Itoa(sequence)
 		key := table.Key{PK: table.Partition(companyID, "plan"), SK: "item#" + recordID}
 		return change.StreamRecord{Key: key, New: image(key, recordID, 1, ""), SequenceNumber: strconv.Itoa(sequence)}
 	}
-	var parked []recorder.Parked
+	var parked []recorder.ParkedRecord
 	for calls, died := 0, true; died; calls++ {
 		died = false
-		for _, during := range []bool{false, true} {
+		for _, duringCall := range []bool{false, true} {
 			transport := &apitest.CrashingTransport{}
-			transport.CrashAfter(calls, during)
-			dying := newRecorder(table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator(), &parked)
-			batch := []change.StreamRecord{write(s.CompanyID), write(other.CompanyID), write(s.CompanyID)}
-			err := dying.Record(t.Context(), "shard-1", batch)
+			transport.CrashAfter(calls, duringCall)
+			crashing := newRecorder(table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator(), &parked)
+			batch := []change.StreamRecord{nextRecord(s.CompanyID), nextRecord(other.CompanyID), nextRecord(s.CompanyID)}
+			err := crashing.Record(t.Context(), "shard-1", batch)
 			if died = died || transport.Crashed(); transport.Crashed() == (err == nil) {
-				t.Errorf("after %d calls, during another: %t: error %v", calls, during, err)
+				t.Errorf("after %d calls, during another: %t: error %v", calls, duringCall, err)
 			}
 			if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", batch); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	var mine, theirs []string
+	var want, wantOther []string
 	for n := 1; n <= sequence; n += 3 {
-		mine = append(mine, "item created itm_"+strconv.Itoa(n)+" s1", "item created itm_"+strconv.Itoa(n+2)+" s1")
-		theirs = append(theirs, "item created itm_"+strconv.Itoa(n+1)+" s1")
+		want = append(want, "item created itm_"+strconv.Itoa(n)+" s1", "item created itm_"+strconv.Itoa(n+2)+" s1")
+		wantOther = append(wantOther, "item created itm_"+strconv.Itoa(n+1)+" s1")
 	}
-	if diff := cmp.Diff(mine, recordedChanges(t, s)); diff != "" {
+	if diff := cmp.Diff(want, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(theirs, recordedChanges(t, &other)); diff != "" {
+	if diff := cmp.Diff(wantOther, recordedChanges(t, &other)); diff != "" {
 		t.Errorf("the changes of the other company (-want +got):\n%s", diff)
 	}
 }

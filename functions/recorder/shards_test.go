@@ -61,8 +61,8 @@ func (s *shardedStream) write(r change.StreamRecord) {
 	defer s.mu.Unlock()
 	s.sequence += 1 + rand.Int64N(50)
 	r.SequenceNumber = strconv.FormatInt(s.sequence, 10)
-	at := hashOf(r)
-	n := slices.IndexFunc(s.shards, func(m *modelShard) bool { return !m.isClosed && m.low <= at && at <= m.high })
+	hash := hashOf(r)
+	n := slices.IndexFunc(s.shards, func(m *modelShard) bool { return !m.isClosed && m.low <= hash && hash <= m.high })
 	s.shards[n].records = append(s.shards[n].records, r)
 	s.changed.Broadcast()
 }

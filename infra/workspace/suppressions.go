@@ -22,20 +22,20 @@ func suppressFalseFindings(s awscdk.Stack) {
 
 // suppressWithReasons suppresses each rule that the stack does not follow, with a reason.
 func suppressWithReasons(included cloudformationinclude.CfnInclude, m infra.Model) {
-	except := func(id, rule, reason string) {
+	suppress := func(id, rule, reason string) {
 		cdknag.NagSuppressions_AddResourceSuppressions(included.GetResource(&id),
 			&[]*cdknag.NagPackSuppression{{Id: &rule, Reason: &reason}}, jsii.Bool(false))
 	}
-	except(infra.APIID, "AwsSolutions-APIG2", "The functions validate every request strictly against the published schema; a validator in the gateway would respond with different messages.")
-	except(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service, so it is a parameter, RatePerAddress, and off by default.")
-	except(infra.StageID, "AwsSolutions-APIG6", "The access log has every request, with errors behind the gateway; the execution log would add only headers and what the functions already log.")
-	except(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway's documentation requires this policy for an account's logs.")
-	except(infra.DeploymentsRoleID, "AwsSolutions-IAM4", "CodeDeploy's documentation gives this policy for Lambda functions, and SAM creates the same role.")
-	except(infra.ParkedQueueID, "AwsSolutions-SQS3", "This queue is itself where records end that could not be read; an operator empties it.")
+	suppress(infra.APIID, "AwsSolutions-APIG2", "The functions validate every request strictly against the published schema; a validator in the gateway would respond with different messages.")
+	suppress(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service, so it is a parameter, RatePerAddress, and off by default.")
+	suppress(infra.StageID, "AwsSolutions-APIG6", "The access log has every request, with errors behind the gateway; the execution log would add only headers and what the functions already log.")
+	suppress(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway's documentation requires this policy for an account's logs.")
+	suppress(infra.DeploymentsRoleID, "AwsSolutions-IAM4", "CodeDeploy's documentation gives this policy for Lambda functions, and SAM creates the same role.")
+	suppress(infra.ParkedQueueID, "AwsSolutions-SQS3", "This queue is itself where records end that could not be read; an operator empties it.")
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
-			except(f.MethodID(r), "AwsSolutions-APIG4", "The functions authenticate every request by its secret key in one conditional write, so a revoked key is refused at once; an authoriser would cache keys and cost a second call. The OpenAPI document is public.")
-			except(f.MethodID(r), "AwsSolutions-COG4", "Callers are programs with a secret key, not people who sign in.")
+			suppress(f.MethodID(r), "AwsSolutions-APIG4", "The functions authenticate every request by its secret key in one conditional write, so a revoked key is refused at once; an authoriser would cache keys and cost a second call. The OpenAPI document is public.")
+			suppress(f.MethodID(r), "AwsSolutions-COG4", "Callers are programs with a secret key, not people who sign in.")
 		}
 	}
 }

@@ -77,11 +77,11 @@ func readTemplate(folder string) document {
 	}
 	path := filepath.Join(folder, "template.yaml")
 	text = bytes.ReplaceAll(text, []byte("Type: "+samType), []byte("Type: "+unknownType))
-	created := "\nResources:\n  " + infra.StageID + ":\n    Type: " + unknownType + "::Stage\n"
+	section := "\nResources:\n  " + infra.StageID + ":\n    Type: " + unknownType + "::Stage\n"
 	for _, f := range infra.New().Functions {
-		created += "  " + f.AliasID() + ":\n    Type: " + unknownType + "::Alias\n"
+		section += "  " + f.AliasID() + ":\n    Type: " + unknownType + "::Alias\n"
 	}
-	text = bytes.Replace(text, []byte("\nResources:\n"), []byte(created), 1)
+	text = bytes.Replace(text, []byte("\nResources:\n"), []byte(section), 1)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		panic(err)
 	}
@@ -359,15 +359,15 @@ func TestGateway(t *testing.T) {
 func TestDeploymentFollowsTheAPI(t *testing.T) {
 	changed := infra.New()
 	changed.GatewayResponses[0].Message += "."
-	id, waits := findDeployment(synthOutput.cdk)
+	id, dependencies := findDeployment(synthOutput.cdk)
 	if same := deploymentID(infra.New()); id == "" || same != id {
 		t.Errorf("%s and %s for the same API", id, same)
 	}
 	if other := deploymentID(changed); other == id {
 		t.Errorf("%s for another API", other)
 	}
-	if !strings.Contains(waits, "CompanyFunctionRestMethod") || !strings.Contains(waits, "RefusalThrottled") {
-		t.Errorf("%s waits for %s", id, waits)
+	if !strings.Contains(dependencies, "CompanyFunctionRestMethod") || !strings.Contains(dependencies, "RefusalThrottled") {
+		t.Errorf("%s waits for %s", id, dependencies)
 	}
 }
 
@@ -376,7 +376,7 @@ func deploymentID(m infra.Model) string {
 	return id
 }
 
-func findDeployment(template document) (id, waits string) {
+func findDeployment(template document) (id, dependencies string) {
 	for id, r := range resources(template) {
 		if r["Type"] == "AWS::ApiGateway::Deployment" {
 			return id, fmt.Sprint(r["DependsOn"])

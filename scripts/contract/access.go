@@ -79,11 +79,11 @@ func checkUnknownRecord(k *runner) {
 		if p.IsList() {
 			return // a list whose parent does not exist may be empty instead of returning a 404
 		}
-		here := k.get(k.pathWithUnknownIDs(p.Path))
-		k.checkError(here, fault.NotFound, "")
-		there := k.get(strings.Replace(p.path, k.company, k.otherCompanyID(), 1))
-		if here.status == there.status && string(here.body) != string(there.body) {
-			k.fail("%s: an unknown record returns %s, one of another company %s", here.request, here.body, there.body)
+		unknownRecord := k.get(k.pathWithUnknownIDs(p.Path))
+		k.checkError(unknownRecord, fault.NotFound, "")
+		foreignRecord := k.get(strings.Replace(p.path, k.company, k.otherCompanyID(), 1))
+		if unknownRecord.status == foreignRecord.status && string(unknownRecord.body) != string(foreignRecord.body) {
+			k.fail("%s: an unknown record returns %s, one of another company %s", unknownRecord.request, unknownRecord.body, foreignRecord.body)
 		}
 	})
 }
@@ -97,17 +97,17 @@ func checkUnknownPath(k *runner) {
 // checkWrongMethod sends PUT requests to paths of records that do not exist. No operation has the
 // method PUT.
 func checkWrongMethod(k *runner) {
-	verbs, order := map[string][]string{}, []string{}
+	verbs, paths := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
 		if isOptional(op) {
 			continue
 		}
 		if verbs[op.Path] == nil {
-			order = append(order, op.Path)
+			paths = append(paths, op.Path)
 		}
 		verbs[op.Path] = append(verbs[op.Path], op.Method)
 	}
-	for _, path := range order {
+	for _, path := range paths {
 		got := k.do(http.MethodPut, k.pathWithUnknownIDs(path), "")
 		k.checkError(got, fault.MethodNotAllowed, "")
 		var allowed []string

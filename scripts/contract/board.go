@@ -61,19 +61,19 @@ func checkLiveItems(k *runner) {
 	}
 	defer k.remove(item)
 	k.checkLiveItem(board, nil)
-	if done := k.do(http.MethodPost, board.path+"/publish", ""); done.status == http.StatusUnauthorized {
+	if got := k.do(http.MethodPost, board.path+"/publish", ""); got.status == http.StatusUnauthorized {
 		k.skip("the key lacks plan:publish")
 		return
 	}
-	shown := map[string]any{
+	liveItem := map[string]any{
 		"id": item.fields["id"], "slug": item.fields["slug"], "title": "Conformance check", "summary": nil, "columnId": nil, "categoryIds": nil,
 		"sortOrder": nil, "targetLabel": nil, "publishedVersion": float64(1),
 	}
-	k.checkLiveItem(board, shown)
+	k.checkLiveItem(board, liveItem)
 	k.checkRecord(k.do(http.MethodPatch, item.path, `{"title":"Edited since","status":"draft"}`))
-	k.checkLiveItem(board, shown)
+	k.checkLiveItem(board, liveItem)
 	k.remove(item)
-	k.checkLiveItem(board, shown)
+	k.checkLiveItem(board, liveItem)
 	k.checkError(k.do(http.MethodDelete, board.path, ""), fault.Conflict, "publish it empty")
 	k.checkRecord(k.do(http.MethodPost, board.path+"/publish", ""))
 	k.checkLiveItem(board, nil)

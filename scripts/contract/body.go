@@ -35,9 +35,9 @@ func checkItemBody(k *runner) {
 		{`{}`, "title"}, {`{"title":""}`, "title"}, {`{"title":5}`, "title"}, {`{"title":"x","status":"live"}`, "status"},
 		{`{"title":"x","sortOrder":1.5}`, "sortOrder"}, {`{"title":"x","categoryIds":"a"}`, "categoryIds"},
 	})
-	if both := k.do(http.MethodPost, items, `{"status":"live"}`); both.status == fault.BadRequest.Status() {
-		k.checkError(both, fault.BadRequest, "title")
-		k.checkError(both, fault.BadRequest, "status")
+	if got := k.do(http.MethodPost, items, `{"status":"live"}`); got.status == fault.BadRequest.Status() {
+		k.checkError(got, fault.BadRequest, "title")
+		k.checkError(got, fault.BadRequest, "status")
 	}
 }
 
@@ -104,7 +104,7 @@ func checkCompanyBody(k *runner) {
 			return
 		}
 		k.checkError(got, fault.BadRequest, field)
-		if old, had := before[field].(string); got.status == http.StatusOK && had {
+		if old, isString := before[field].(string); got.status == http.StatusOK && isString {
 			text, err := json.Marshal(map[string]string{field: old})
 			if restored := k.do(http.MethodPatch, k.companyPath(""), string(text)); err != nil || restored.status != http.StatusOK {
 				k.fail("the company's %s was changed and could not be restored to %q", field, old)

@@ -58,8 +58,8 @@ func checkPostDays(k *runner) {
 			}
 		}
 		latest, ok := k.listIDs(p.url("from", from, "to", to))
-		earliest, also := k.listIDs(p.url("from", from, "to", to, "order", "asc"))
-		if !ok || !also || len(want) == len(whole) && p.header.Get("Service-Has-More") == "true" {
+		earliest, oldestOK := k.listIDs(p.url("from", from, "to", to, "order", "asc"))
+		if !ok || !oldestOK || len(want) == len(whole) && p.header.Get("Service-Has-More") == "true" {
 			return
 		}
 		slices.Reverse(earliest)

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	BaseURL string // without a trailing slash
 	Key     string
-	Rules   []Rule                                           // the rules to check, from Choose
+	Rules   []Rule                                           // the rules to check, from SelectRules
 	Write   bool                                             // may also create, change and delete records of its own
 	Publish bool                                             // may also publish a board and change existing records
 	Strict  bool                                             // a rule fails if it could check nothing, so the company needs a record of every kind
@@ -62,11 +62,11 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the rules to check. By default, these are the specification's rules
-// that can be checked with any company. If deployed is set, it returns all rules, including those
-// of this implementation and those that publish, change existing records, or need a company with a
-// record of every kind.
-func Names(deployed bool) (names []string) {
+// RuleNames returns the names of the rules to check. By default, these are the specification's
+// rules that can be checked with any company. If deployed is set, it returns all rules, including
+// those of this implementation and those that publish, change existing records, or need a company
+// with a record of every kind.
+func RuleNames(deployed bool) (names []string) {
 	for _, r := range rules {
 		if r.specified && r.level <= levelWrites || deployed {
 			names = append(names, r.name)
@@ -75,9 +75,9 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules whose names are in both lists, or all rules in `names` if `only` is
+// SelectRules returns the rules whose names are in both lists, or all rules in `names` if `only` is
 // empty. It returns an error if `only` contains a name that is not in `names`.
-func Choose(names, only []string) (chosen []Rule, err error) {
+func SelectRules(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
 			return nil, fmt.Errorf("no rule %q: the rules are %s", name, strings.Join(names, ", "))
@@ -99,7 +99,7 @@ const callTimeout = 35 * time.Second
 // if the key does not belong to a company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} // whose connections nothing else closes
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} // a transport of its own, so that nothing else closes its connections
 	}
 	o.HTTP.Timeout = callTimeout
 	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -129,9 +129,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 func (k *runner) check(r Rule) Result {
 	k.ruleResult = ruleResult{}
 	out := Result{Rule: r.name, Section: r.section, Specified: r.specified, Title: r.title, Problems: []string{}}
-	may := r.level == levelReads || r.level == levelWrites && k.Write || r.level == levelPublishes && k.Publish || r.level == levelAllRecords && k.Strict
+	isAllowed := r.level == levelReads || r.level == levelWrites && k.Write || r.level == levelPublishes && k.Publish || r.level == levelAllRecords && k.Strict
 	switch {
-	case may:
+	case isAllowed:
 		r.run(k)
 	case r.level == levelAllRecords:
 		k.skip("it needs a company with a record of every kind")
@@ -141,7 +141,7 @@ func (k *runner) check(r Rule) Result {
 	if k.skipReason == "" {
 		k.skipReason = "there was nothing to check"
 	}
-	if may && k.Strict && k.checkCount == 0 && !k.mayCheckNothing {
+	if isAllowed && k.Strict && k.checkCount == 0 && !k.mayCheckNothing {
 		k.fail("%s", k.skipReason)
 	}
 	switch {

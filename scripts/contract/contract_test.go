@@ -61,7 +61,7 @@ func serveHTTP(t *testing.T, s *apitest.Service) string {
 func runRules(t *testing.T, o contract.Options, names ...string) contract.Report {
 	t.Helper()
 	var err error
-	if o.Rules, err = contract.Choose(contract.Names(true), names); err != nil {
+	if o.Rules, err = contract.SelectRules(contract.RuleNames(true), names); err != nil {
 		t.Fatal(err)
 	}
 	o.Wait = func(context.Context, time.Duration) error { return nil }
@@ -139,23 +139,23 @@ type injectedFault struct {
 // rule, each key is the rule's name, a slash and a description of the bug.
 func injectedFaults(companyID, key string) map[string]injectedFault {
 	addValidKey := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
-	var previews, ids atomic.Int64
-	on := func(method, part, from, to string) injectedFault {
+	var previews, responses atomic.Int64
+	replaceInResponse := func(method, pathSuffix, from, to string) injectedFault {
 		return injectedFault{changeResponse: func(r *http.Response, body string) string {
-			if r.Request.Method == method && strings.HasSuffix(r.Request.URL.Path, part) && r.StatusCode == 200 {
+			if r.Request.Method == method && strings.HasSuffix(r.Request.URL.Path, pathSuffix) && r.StatusCode == 200 {
 				return strings.Replace(body, from, to, 1)
 			}
 			return body
 		}}
 	}
-	drop := func(names ...string) injectedFault {
+	dropHeaders := func(names ...string) injectedFault {
 		return injectedFault{changeRequest: func(r *http.Request) {
 			for _, name := range names {
 				r.Header.Del(name)
 			}
 		}}
 	}
-	without := func(name string, when func(string) bool) injectedFault {
+	dropQuery := func(name string, when func(string) bool) injectedFault {
 		return injectedFault{changeRequest: func(r *http.Request) {
 			query := r.URL.Query()
 			if query.Has(name) && when(query.Get(name)) {
@@ -164,7 +164,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			}
 		}}
 	}
-	sent := func(from, to string) injectedFault {
+	replaceInRequest := func(from, to string) injectedFault {
 		return injectedFault{changeRequest: func(r *http.Request) {
 			if r.Body == nil {
 				return
@@ -175,7 +175,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
 		}}
 	}
-	header := func(name, value string, statuses ...int) injectedFault {
+	setHeader := func(name, value string, statuses ...int) injectedFault {
 		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			for _, status := range statuses {
 				if r.StatusCode == status {
@@ -185,7 +185,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			return body
 		}}
 	}
-	clamp := without("limit", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n < 1 || n > 50 })
+	clamp := dropQuery("limit", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n < 1 || n > 50 })
 	crash := func(part string, status int) injectedFault {
 		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			if !strings.Contains(r.Request.URL.Path, part) {
@@ -195,7 +195,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			return `{"message": "Internal server error"}`
 		}}
 	}
-	forced := func(method, part string, refused int) injectedFault {
+	forceOK := func(method, part string, refused int) injectedFault {
 		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == method && strings.Contains(r.Request.URL.Path, part) && r.StatusCode == refused {
 				r.StatusCode = http.StatusOK
@@ -214,25 +214,25 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"unknown-path/a gateway that lacks a route":    crash("/v1/nope", http.StatusForbidden),
 		"openapi/an empty document":                    crash("/openapi.json", http.StatusOK),
 		"paging/links without the stage":               {changeRequest: func(r *http.Request) { r.Host = "elsewhere.example" }},
-		"version/a response of another version":        header("Service-Version", "2026-08-12", 404),
-		"publish":                                      drop("If-Match"),
-		"updates":                                      sent(`["synergy"]`, `[]`),
-		"updates/a tool that does not store its input": sent(`"Written by a tool"`, `"Something else"`),
+		"version/a response of another version":        setHeader("Service-Version", "2026-08-12", 404),
+		"publish":                                      dropHeaders("If-Match"),
+		"updates":                                      replaceInRequest(`["synergy"]`, `[]`),
+		"updates/a tool that does not store its input": replaceInRequest(`"Written by a tool"`, `"Something else"`),
 		"one-company": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.URL.Path == "/v1/companies" && r.StatusCode == 200 {
 				return `{"items":[` + body[len(`{"items":[`):len(body)-2] + `,{"id":"co_2"}]}`
 			}
 			return body
 		}},
-		"list-shape":    on("GET", "/plan/boards", `{"items"`, `{"total":2,"items"`),
-		"record-fields": on("GET", "/optimise/sites", `"siteKey"`, `"secretKey"`),
+		"list-shape":    replaceInResponse("GET", "/plan/boards", `{"items"`, `{"total":2,"items"`),
+		"record-fields": replaceInResponse("GET", "/optimise/sites", `"siteKey"`, `"secretKey"`),
 		"record-by-id": {changeResponse: func(r *http.Response, body string) string {
 			if strings.Contains(r.Request.URL.Path, "/plan/items/") {
 				return strings.Replace(body, `"title":"`, `"title":"My `, 1)
 			}
 			return body
 		}},
-		"findings-apart": on("GET", "/optimise/audits", `"summary"`, `"findings":[],"summary"`),
+		"findings-apart": replaceInResponse("GET", "/optimise/audits", `"summary"`, `"findings":[],"summary"`),
 		"preview-is-dry": {changeResponse: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/publish/preview") {
 				previews.Add(1)
@@ -257,101 +257,101 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			return body
 		}},
 		"unknown-path":     {changeRequest: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1) }},
-		"wrong-verb":       header("Allow", "GET", 405),
-		"limit-honoured":   without("limit", func(v string) bool { return v == "1" }),
+		"wrong-verb":       setHeader("Allow", "GET", 405),
+		"limit-honoured":   dropQuery("limit", func(v string) bool { return v == "1" }),
 		"limit-default":    {changeRequest: func(r *http.Request) { raiseLimitParameter(r) }},
 		"limit-bounds":     clamp,
 		"limit-bounds-all": clamp,
-		"closed-filters":   without("status", func(v string) bool { return v == "nope" }),
+		"closed-filters":   dropQuery("status", func(v string) bool { return v == "nope" }),
 		"required-parameter": {changeRequest: func(r *http.Request) {
 			if query := r.URL.Query(); strings.HasSuffix(r.URL.Path, "/metrics/points") && !query.Has("metricKey") {
 				query.Set("metricKey", "growth.signups")
 				r.URL.RawQuery = query.Encode()
 			}
 		}},
-		"days":              without("to", func(v string) bool { return v == "2026-02-30" }),
-		"posted-days":       without("postedTo", func(string) bool { return true }),
-		"unknown-parameter": without("nope", func(string) bool { return true }),
+		"days":              dropQuery("to", func(v string) bool { return v == "2026-02-30" }),
+		"posted-days":       dropQuery("postedTo", func(string) bool { return true }),
+		"unknown-parameter": dropQuery("nope", func(string) bool { return true }),
 		"paging":            {changeResponse: func(r *http.Response, body string) string { r.Header.Del("Link"); return body }},
-		"forged-cursor":     without("cursor", func(string) bool { return true }),
+		"forged-cursor":     dropQuery("cursor", func(string) bool { return true }),
 		"pinned-version": {changeRequest: func(r *http.Request) {
 			if r.Header.Get("Service-Version") != "" {
 				r.Header.Set("Service-Version", "1999-01-01")
 			}
 		}},
-		"unknown-version": drop("Service-Version"),
+		"unknown-version": dropHeaders("Service-Version"),
 		"head": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodHead {
 				r.StatusCode = http.StatusMethodNotAllowed
 			}
 			return body
 		}},
-		"entity-tags":    drop("If-None-Match"),
-		"quota-headers":  header("RateLimit-Remaining", "many", 200),
-		"openapi":        on("GET", "/openapi.json", `"/v1/companies/{companyId}/plan/items/{itemId}"`, `"/x"`),
-		"openapi-server": on("GET", "/openapi.json", `"url": "."`, `"url": "https://elsewhere.example"`),
-		"mcp-tools":      on("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
-		"mcp-call":       on("POST", "/mcp", `"industry":`, `"industry2":`),
-		"mcp-hints":      on("POST", "/mcp", `"destructiveHint":true`, `"destructiveHint":false`),
-		"mcp-hints/a create that is said to be repeatable": on("POST", "/mcp", `"destructiveHint":false`, `"destructiveHint":false,"idempotentHint":true`),
-		"mcp-areas":                             without("areas", func(string) bool { return true }),
-		"mcp-areas/an area that is named twice": without("areas", func(v string) bool { return v == "plan,plan" }),
+		"entity-tags":    dropHeaders("If-None-Match"),
+		"quota-headers":  setHeader("RateLimit-Remaining", "many", 200),
+		"openapi":        replaceInResponse("GET", "/openapi.json", `"/v1/companies/{companyId}/plan/items/{itemId}"`, `"/x"`),
+		"openapi-server": replaceInResponse("GET", "/openapi.json", `"url": "."`, `"url": "https://elsewhere.example"`),
+		"mcp-tools":      replaceInResponse("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
+		"mcp-call":       replaceInResponse("POST", "/mcp", `"industry":`, `"industry2":`),
+		"mcp-hints":      replaceInResponse("POST", "/mcp", `"destructiveHint":true`, `"destructiveHint":false`),
+		"mcp-hints/a create that is said to be repeatable": replaceInResponse("POST", "/mcp", `"destructiveHint":false`, `"destructiveHint":false,"idempotentHint":true`),
+		"mcp-areas":                             dropQuery("areas", func(string) bool { return true }),
+		"mcp-areas/an area that is named twice": dropQuery("areas", func(v string) bool { return v == "plan,plan" }),
 		"mcp-areas/an error before the key": {changeRequest: func(r *http.Request) {
 			if r.URL.Path == "/mcp" && strings.Contains(r.URL.RawQuery, "nope") {
 				r.Header.Set("Authorization", "Bearer "+key)
 			}
 		}},
-		"mcp-errors":                                  on("POST", "/mcp", `limit: must`, `query.limit: must`),
-		"mcp-errors/no nearest argument":              on("POST", "/mcp", `did you mean`, `unknown`),
-		"mcp-errors/no tool that lists ids":           on("POST", "/mcp", `service_list_plan_boards lists the ids`, ``),
-		"slug-scripts":                                on("POST", "/items", `"slug":"omega`, `"slug":"mega`),
-		"slug-scripts/a script without Latin letters": on("POST", "/items", `"slug":"ri-ben`, `"slug":"item`),
-		"post-thread":                                 sent(`日"`, `日日"`),
-		"post-thread/parts of one character too few":  on("POST", "/posts", `"threadParts":["`, `"threadParts":["x`),
-		"item-life":                                   on("POST", "/items", `"status":"draft"`, `"status":"published"`),
-		"item-body":                                   sent(`"status":"live"`, `"status":"draft"`),
-		"strict-body":                                 sent(`,"nope":1`, ``),
-		"null-clears":                                 sent(`"sortOrder":null`, `"sortOrder":2`),
-		"null-clears/an update that ignores null":     sent(`{"summary":null,"columnId":null`, `{"columnId":null`),
-		"null-clears/a title that null clears":        sent(`{"title":null}`, `{}`),
-		"nul":                                         sent(`x\u0000`, `x`),
-		"item-slug":                                   sent(`{"slug":"another"}`, `{}`),
+		"mcp-errors":                                  replaceInResponse("POST", "/mcp", `limit: must`, `query.limit: must`),
+		"mcp-errors/no nearest argument":              replaceInResponse("POST", "/mcp", `did you mean`, `unknown`),
+		"mcp-errors/no tool that lists ids":           replaceInResponse("POST", "/mcp", `service_list_plan_boards lists the ids`, ``),
+		"slug-scripts":                                replaceInResponse("POST", "/items", `"slug":"omega`, `"slug":"mega`),
+		"slug-scripts/a script without Latin letters": replaceInResponse("POST", "/items", `"slug":"ri-ben`, `"slug":"item`),
+		"post-thread":                                 replaceInRequest(`日"`, `日日"`),
+		"post-thread/parts of one character too few":  replaceInResponse("POST", "/posts", `"threadParts":["`, `"threadParts":["x`),
+		"item-life":                                   replaceInResponse("POST", "/items", `"status":"draft"`, `"status":"published"`),
+		"item-body":                                   replaceInRequest(`"status":"live"`, `"status":"draft"`),
+		"strict-body":                                 replaceInRequest(`,"nope":1`, ``),
+		"null-clears":                                 replaceInRequest(`"sortOrder":null`, `"sortOrder":2`),
+		"null-clears/an update that ignores null":     replaceInRequest(`{"summary":null,"columnId":null`, `{"columnId":null`),
+		"null-clears/a title that null clears":        replaceInRequest(`{"title":null}`, `{}`),
+		"nul":                                         replaceInRequest(`x\u0000`, `x`),
+		"item-slug":                                   replaceInRequest(`{"slug":"another"}`, `{}`),
 		"empty-update": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPatch {
 				return strings.Replace(body, `"updatedAt":"2`, `"updatedAt":"3`, 1)
 			}
 			return body
 		}},
-		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"), "refused-push": drop("Idempotency-Key"),
-		"push-identity":                                {changeRequest: func(r *http.Request) { sent("conformance-check", rand.Text()).changeRequest(r) }},
-		"board-life":                                   on("POST", "/plan/boards", `"publicKey":"pk_live_`, `"publicKey":"pk_`),
-		"board-life/origins that null clears":          sent(`{"allowedOrigins":null}`, `{}`),
-		"board-life/a wildcard":                        sent(`"https://*.example.com"`, `"https://a.example.com"`),
-		"board-life/a delete that leaves items behind": forced(http.MethodDelete, "/plan/boards/", http.StatusConflict),
-		"site-life":                                    on("POST", "/optimise/sites", `"siteKey":"pk_live_`, `"siteKey":"pk_`),
-		"site-life/a port in a domain":                 sent(`b.example.com:8080`, `b.example.com`),
-		"site-life/a pattern that is not checked":      sent(`{"matchType":"regex"}`, `{}`),
-		"audit-life":                                   sent(`{"status":"running"}`, `{}`),
-		"audit-life/findings that are not replaced":    sent(`"findings":{"pages":2},`, ``),
-		"live-items":                                   on("GET", "/live", `"Conformance check"`, `"Edited since"`),
-		"live-items/a list of the version before":      on("GET", "/live", `"publishedVersion":1`, `"publishedVersion":0`),
-		"live-items/a delete of what visitors see":     forced(http.MethodDelete, "/plan/boards/", http.StatusConflict),
-		"goal-life":                                    on("POST", "/context/goals", `"status":"active"`, `"status":"missed"`),
-		"post-life":                                    on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
-		"idea-life":                                    sent(`{"endsAt":"2098-12-31T23:59:59Z"}`, `{}`),
-		"idea-life/an idea that keeps its plan":        sent(`"accepted","planId":null`, `"accepted"`),
-		"post-days":                                    without("from", func(string) bool { return true }),
-		"post-days/one order":                          without("order", func(v string) bool { return v == "asc" }),
-		"post-body":                                    sent(`,"status":"published"`, ``),
-		"company-body":                                 sent(`{"stage":"unicorn"}`, `{}`),
-		"large-body":                                   sent(strings.Repeat("x", 1000), ``),
+		"if-match": dropHeaders("If-Match"), "idempotency": dropHeaders("Idempotency-Key"), "refused-push": dropHeaders("Idempotency-Key"),
+		"push-identity":                                {changeRequest: func(r *http.Request) { replaceInRequest("conformance-check", rand.Text()).changeRequest(r) }},
+		"board-life":                                   replaceInResponse("POST", "/plan/boards", `"publicKey":"pk_live_`, `"publicKey":"pk_`),
+		"board-life/origins that null clears":          replaceInRequest(`{"allowedOrigins":null}`, `{}`),
+		"board-life/a wildcard":                        replaceInRequest(`"https://*.example.com"`, `"https://a.example.com"`),
+		"board-life/a delete that leaves items behind": forceOK(http.MethodDelete, "/plan/boards/", http.StatusConflict),
+		"site-life":                                    replaceInResponse("POST", "/optimise/sites", `"siteKey":"pk_live_`, `"siteKey":"pk_`),
+		"site-life/a port in a domain":                 replaceInRequest(`b.example.com:8080`, `b.example.com`),
+		"site-life/a pattern that is not checked":      replaceInRequest(`{"matchType":"regex"}`, `{}`),
+		"audit-life":                                   replaceInRequest(`{"status":"running"}`, `{}`),
+		"audit-life/findings that are not replaced":    replaceInRequest(`"findings":{"pages":2},`, ``),
+		"live-items":                                   replaceInResponse("GET", "/live", `"Conformance check"`, `"Edited since"`),
+		"live-items/a list of the version before":      replaceInResponse("GET", "/live", `"publishedVersion":1`, `"publishedVersion":0`),
+		"live-items/a delete of what visitors see":     forceOK(http.MethodDelete, "/plan/boards/", http.StatusConflict),
+		"goal-life":                                    replaceInResponse("POST", "/context/goals", `"status":"active"`, `"status":"missed"`),
+		"post-life":                                    replaceInResponse("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
+		"idea-life":                                    replaceInRequest(`{"endsAt":"2098-12-31T23:59:59Z"}`, `{}`),
+		"idea-life/an idea that keeps its plan":        replaceInRequest(`"accepted","planId":null`, `"accepted"`),
+		"post-days":                                    dropQuery("from", func(string) bool { return true }),
+		"post-days/one order":                          dropQuery("order", func(v string) bool { return v == "asc" }),
+		"post-body":                                    replaceInRequest(`,"status":"published"`, ``),
+		"company-body":                                 replaceInRequest(`{"stage":"unicorn"}`, `{}`),
+		"large-body":                                   replaceInRequest(strings.Repeat("x", 1000), ``),
 		"roll-up": {changeResponse: func(r *http.Response, body string) string {
 			if query := r.Request.URL.Query(); strings.HasSuffix(r.Request.URL.Path, "/metrics/points") && query.Get("grain") == "week" {
 				return strings.Replace(body, `"value":`, `"value":1`, 1)
 			}
 			return body
 		}},
-		"roll-up/a computed bucket that the aggregation none does not stop": sent(`{"aggregation":"none"}`, `{}`),
+		"roll-up/a computed bucket that the aggregation none does not stop": replaceInRequest(`{"aggregation":"none"}`, `{}`),
 		"metric-names": {changeRequest: func(r *http.Request) {
 			if query := r.URL.Query(); strings.HasPrefix(query.Get("metricKey"), "custom.") {
 				query.Set("metricKey", "another")
@@ -363,7 +363,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			query.Del("total")
 			r.URL.RawQuery = query.Encode()
 		}},
-		"metric-life":        on("DELETE", "", `"deletedCount":2`, `"deletedCount":3`),
+		"metric-life":        replaceInResponse("DELETE", "", `"deletedCount":2`, `"deletedCount":3`),
 		"metric-life/no end": {changeResponse: func(r *http.Response, body string) string { r.Header.Del("Service-Has-More"); return body }},
 		"metric-life/a second definition": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPost && r.StatusCode == http.StatusConflict {
@@ -371,21 +371,21 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			}
 			return body
 		}},
-		"metric-definition":                     sent(`{"needsReview":true}`, `{}`),
-		"metric-definition/a unit that is lost": on("PATCH", "", `"unit":"count"`, `"unit":null`),
+		"metric-definition":                     replaceInRequest(`{"needsReview":true}`, `{}`),
+		"metric-definition/a unit that is lost": replaceInResponse("PATCH", "", `"unit":"count"`, `"unit":null`),
 		ruleEnvelope: {changeResponse: func(r *http.Response, body string) string {
 			if r.StatusCode >= 400 {
 				return strings.Replace(body, `"code"`, `"hint":"","code"`, 1)
 			}
 			return body
 		}},
-		ruleVersion:   header("Service-Version", "", 404),
-		ruleJSON:      header("Content-Type", "text/html", 400),
-		ruleRequestID: header("Service-Request-Id", "req_1", 200),
-		ruleCache:     header("Cache-Control", "max-age=60", 200),
+		ruleVersion:   setHeader("Service-Version", "", 404),
+		ruleJSON:      setHeader("Content-Type", "text/html", 400),
+		ruleRequestID: setHeader("Service-Request-Id", "req_1", 200),
+		ruleCache:     setHeader("Cache-Control", "max-age=60", 200),
 		ruleChallenge: {changeResponse: func(r *http.Response, body string) string { r.Header.Del("WWW-Authenticate"); return body }},
 		ruleRetry: {changeResponse: func(r *http.Response, body string) string {
-			if ids.Add(1) == 2 {
+			if responses.Add(1) == 2 {
 				r.StatusCode = http.StatusTooManyRequests
 				r.Header.Set("Retry-After", "soon")
 			}
@@ -457,13 +457,13 @@ func TestRulesCatchInjectedFaults(t *testing.T) {
 	}
 	base, secret := serveHTTP(t, s), keyWithScopes(t, s, demo.CompanyID, auth.Scopes()...)
 	all := injectedFaults(demo.CompanyID, secret)
-	for name, fault := range all {
+	for name, injected := range all {
 		rule, _, _ := strings.Cut(name, "/")
 		names := []string{rule}
 		if prerequisiteRules[rule] != "" {
 			names = append(names, prerequisiteRules[rule])
 		}
-		o := contract.Options{BaseURL: faultyProxy(t, base, fault), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
+		o := contract.Options{BaseURL: faultyProxy(t, base, injected), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
 		report, found := runRules(t, o, names...), false
 		for _, r := range report.Rules {
 			found = found || r.Rule == rule && r.Outcome == contract.Failed && len(r.Problems) > 0
@@ -472,7 +472,7 @@ func TestRulesCatchInjectedFaults(t *testing.T) {
 			t.Errorf("%s is not found: %s", name, report)
 		}
 	}
-	for _, rule := range contract.Names(true) {
+	for _, rule := range contract.RuleNames(true) {
 		if _, has := all[rule]; !has {
 			t.Errorf("no fault breaks %s", rule)
 		}

@@ -32,7 +32,7 @@ func checkLimitHonoured(k *runner) {
 
 func checkLimitDefault(k *runner) {
 	k.eachPagedList(func(p discoveredRead, f schema.Field) {
-		k.count()
+		k.countCheck()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
 			k.fail("%s: %d records, and the default is %d", p.request, n, most)
@@ -103,12 +103,12 @@ func checkPostedDays(k *runner) {
 			return
 		}
 		records := p.records()
-		known := slices.IndexFunc(records, func(r map[string]any) bool { return r["postedAt"] != nil })
-		if known < 0 {
+		index := slices.IndexFunc(records, func(r map[string]any) bool { return r["postedAt"] != nil })
+		if index < 0 {
 			k.skip("no listed review has a postedAt")
 			return
 		}
-		day := records[known]["postedAt"].(string)[:len(time.DateOnly)]
+		day := records[index]["postedAt"].(string)[:len(time.DateOnly)]
 		got := k.get(p.url("postedFrom", day, "postedTo", day, "limit", "200"))
 		var body listBody[any]
 		if !k.checkSuccess(got, &body) {
@@ -118,14 +118,14 @@ func checkPostedDays(k *runner) {
 		found := false
 		for _, r := range got.records() {
 			at, _ := r["postedAt"].(string)
-			times, found = append(times, at), found || r["id"] == records[known]["id"]
+			times, found = append(times, at), found || r["id"] == records[index]["id"]
 			if !strings.HasPrefix(at, day) {
 				k.fail("%s: has a review posted at %s", got.request, at)
 			}
 		}
 		slices.Reverse(times)
 		if !found && got.header.Get("Service-Has-More") != "true" || !slices.IsSorted(times) {
-			k.fail("%s: lacks %v, or is not in the order of posting: %v", got.request, records[known]["id"], times)
+			k.fail("%s: lacks %v, or is not in the order of posting: %v", got.request, records[index]["id"], times)
 		}
 	})
 }
@@ -221,8 +221,8 @@ func (k *runner) nextPage(r response) (string, error) {
 	if base.Scheme == "http" {
 		target.Scheme = "http"
 	}
-	path, below := strings.CutPrefix(target.String(), k.BaseURL)
-	if !below {
+	path, ok := strings.CutPrefix(target.String(), k.BaseURL)
+	if !ok {
 		return "", fmt.Errorf("the next page is %s, which is not below %s", link, k.BaseURL)
 	}
 	return path, nil
@@ -248,8 +248,8 @@ func sameRecords(parts []any, whole []json.RawMessage) bool {
 }
 
 func checkForgedCursor(k *runner) {
-	var other string
-	var cursor string
+	var otherCursor string
+	var otherList string
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
@@ -257,12 +257,12 @@ func checkForgedCursor(k *runner) {
 		}
 		k.checkError(k.get(p.url("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
 		k.checkError(k.get(p.url("cursor", "")), fault.BadRequest, "cursor")
-		if other != "" && cursor != p.ID {
-			k.checkError(k.get(p.url("cursor", other)), fault.BadRequest, "cursor")
+		if otherCursor != "" && otherList != p.ID {
+			k.checkError(k.get(p.url("cursor", otherCursor)), fault.BadRequest, "cursor")
 		}
 		got := k.get(p.url("limit", "1"))
 		if next, err := (client.Response{Status: got.status, Header: got.header}).Next(); err == nil && next != "" {
-			other, cursor = next, p.ID
+			otherCursor, otherList = next, p.ID
 		}
 	})
 }
@@ -288,7 +288,7 @@ func checkHeadRequests(k *runner) {
 		if p.status != http.StatusOK {
 			return
 		}
-		k.count()
+		k.countCheck()
 		got := k.do(http.MethodHead, p.url(), "")
 		if got.status != p.status || len(got.body) > 0 {
 			k.fail("%s: %d with a body of %d bytes", got.request, got.status, len(got.body))
@@ -306,7 +306,7 @@ func checkEntityTags(k *runner) {
 			k.skip("records have no ETag: the service does not support it")
 			return
 		}
-		k.count()
+		k.countCheck()
 		same := k.do(http.MethodGet, p.url(), "", "If-None-Match", tag)
 		if same.status != http.StatusNotModified || len(same.body) > 0 {
 			k.fail("%s with its ETag: %d with a body of %d bytes", same.request, same.status, len(same.body))
@@ -324,7 +324,7 @@ func checkQuotaHeaders(k *runner) {
 			k.skip("responses have no RateLimit-Limit: the service does not support it")
 			return
 		}
-		k.count()
+		k.countCheck()
 		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			if n, err := strconv.Atoi(p.header.Get(name)); err != nil || n < 0 {
 				k.fail("%s: %s is %q", p.request, name, p.header.Get(name))

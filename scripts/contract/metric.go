@@ -96,10 +96,10 @@ func (k *runner) removeMetric(path string) {
 	k.deletePath(path)
 }
 
-// listCheckPoints lists all points of testMetricKey with the given grain. name is the metric's key,
+// listTestPoints lists all points of testMetricKey with the given grain. name is the metric's key,
 // with or without the prefix. parameters alternates between names and values of additional query
 // parameters.
-func (k *runner) listCheckPoints(name, grain string, parameters ...string) []map[string]any {
+func (k *runner) listTestPoints(name, grain string, parameters ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(parameters); i += 2 {
 		query.Set(parameters[i], parameters[i+1])
@@ -119,7 +119,7 @@ func checkRollup(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.listCheckPoints(testMetricKey, "day")
+	days := k.listTestPoints(testMetricKey, "day")
 	if len(days) < len(testMetricValues) {
 		k.fail("%d days were pushed, and a read returns %d", len(testMetricValues), len(days))
 		return
@@ -135,9 +135,9 @@ func checkRollup(k *runner) {
 		}
 		for _, grain := range []string{"week", "month"} {
 			want, got := combineIntoBuckets(days, grain, aggregation), map[string]float64{}
-			for _, p := range k.listCheckPoints(testMetricKey, grain) {
+			for _, p := range k.listTestPoints(testMetricKey, grain) {
 				if value, ok := p["value"].(float64); ok {
-					got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+					got[bucketKey(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 				}
 			}
 			if !reflect.DeepEqual(got, want) {
@@ -147,12 +147,11 @@ func checkRollup(k *runner) {
 	}
 }
 
-// bucketStart returns a string that identifies the week or month to which a point belongs. day is
-// the first day of that week or month. Points with different dimensions belong to different
-// buckets.
-func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
+// bucketKey returns a string that identifies the week or month to which a point belongs. day is the
+// first day of that week or month. Points with different dimensions belong to different buckets.
+func bucketKey(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// combineIntoBuckets combines daily points into weeks or months. The result maps the bucketStart of
+// combineIntoBuckets combines daily points into weeks or months. The result maps the bucketKey of
 // each week or month to its value.
 func combineIntoBuckets(days []map[string]any, grain string, aggregation any) map[string]float64 {
 	values := map[string][]float64{} // for each week or month, the values of its days, in order
@@ -166,7 +165,7 @@ func combineIntoBuckets(days []map[string]any, grain string, aggregation any) ma
 		if grain == "week" {
 			start = at.AddDate(0, 0, -(int(at.Weekday()+6) % 7))
 		}
-		name := bucketStart(p, start.Format(time.DateOnly))
+		name := bucketKey(p, start.Format(time.DateOnly))
 		values[name] = append(values[name], value)
 	}
 	out := map[string]float64{}
@@ -216,7 +215,7 @@ func checkMetricNames(k *runner) {
 	if k.checkSuccess(push, &result) && len(result.CreatedKeys) > 0 {
 		k.fail("%s: a push under the other name of a metric created %v", push.request, result.CreatedKeys)
 	}
-	plain, custom := k.listCheckPoints(testMetricKey, "day"), k.listCheckPoints("custom."+testMetricKey, "day")
+	plain, custom := k.listTestPoints(testMetricKey, "day"), k.listTestPoints("custom."+testMetricKey, "day")
 	if len(plain) == 0 || !reflect.DeepEqual(plain, custom) {
 		k.fail("%s has %d points and custom.%s has %d: they are names of one metric", testMetricKey, len(plain), testMetricKey, len(custom))
 	}
@@ -250,15 +249,15 @@ func checkMetricTotal(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.listCheckPoints(testMetricKey, "day")
+	days := k.listTestPoints(testMetricKey, "day")
 	if len(days) == 0 {
 		k.fail("no points are listed")
 		return
 	}
 	series := fmt.Sprint(days[0]["seriesId"])
-	own := slices.DeleteFunc(slices.Clone(days), func(p map[string]any) bool { return p["seriesId"] != series })
-	if got := k.listCheckPoints(testMetricKey, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
-		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(own))
+	seriesPoints := slices.DeleteFunc(slices.Clone(days), func(p map[string]any) bool { return p["seriesId"] != series })
+	if got := k.listTestPoints(testMetricKey, "day", "seriesId", series); !reflect.DeepEqual(got, seriesPoints) {
+		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(seriesPoints))
 	}
 	var points []map[string]any // the points in days, without their dims
 	for _, p := range days {
@@ -275,9 +274,9 @@ func checkMetricTotal(k *runner) {
 			continue
 		}
 		want, got := combineIntoBuckets(points, "week", aggregation), map[string]float64{}
-		for _, p := range k.listCheckPoints(testMetricKey, "week", "total", "true") {
+		for _, p := range k.listTestPoints(testMetricKey, "week", "total", "true") {
 			if value, ok := p["value"].(float64); ok {
-				got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+				got[bucketKey(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -296,9 +295,9 @@ func checkMetricLifecycle(k *runner) {
 	const collection, pathPrefix = "/metrics/definitions", "/metrics/definitions/"
 	k.checkError(k.do(http.MethodDelete, path, ""), fault.Conflict, "points")
 	for _, c := range []struct {
-		body  string
-		code  fault.Code
-		names string
+		body     string
+		code     fault.Code
+		wantText string
 	}{
 		{`{"key":"` + testMetricKey + `"}`, fault.Conflict, "key"},
 		{`{"key":"custom.` + testMetricKey + `"}`, fault.Conflict, "key"},
@@ -306,14 +305,14 @@ func checkMetricLifecycle(k *runner) {
 		{`{"key":"custom.` + testMetricKey + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
 		{`{"key":"custom.` + testMetricKey + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
 	} {
-		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), pathPrefix, c.code, c.names)
+		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), pathPrefix, c.code, c.wantText)
 	}
 	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(testMetricValues), len(testMetricValues) - 2}} {
 		if got := k.deletePoints(c.from, c.to); int(got) != c.want {
 			k.fail("a delete of the points from day %d to day %d counts %v, want %d", c.from, c.to, got, c.want)
 		}
 	}
-	if left := k.listCheckPoints(testMetricKey, "day"); len(left) > 0 {
+	if left := k.listTestPoints(testMetricKey, "day"); len(left) > 0 {
 		k.fail("%d points are left after the delete", len(left))
 	}
 	k.deletePath(path)

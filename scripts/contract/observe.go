@@ -66,9 +66,9 @@ func (k *runner) checkResponse(r response) {
 // codeHasStatus reports whether a response with this status may have this error code. An unknown
 // code is allowed only with a status that no known code has.
 func codeHasStatus(code string, status int) bool {
-	own, known := fault.Codes()[fault.Code(code)]
+	codeStatus, known := fault.Codes()[fault.Code(code)]
 	if known {
-		return own == status
+		return codeStatus == status
 	}
 	return !slices.Contains(slices.Collect(maps.Values(fault.Codes())), status)
 }

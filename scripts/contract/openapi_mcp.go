@@ -37,7 +37,7 @@ func checkOpenAPIDocument(k *runner) {
 		if isOptional(op) {
 			continue
 		}
-		k.count()
+		k.countCheck()
 		if document.Paths[op.Path][strings.ToLower(op.Method)] == nil {
 			k.fail("%s: %s %s is not in it", got.request, op.Method, op.Path)
 		}
@@ -58,13 +58,13 @@ func checkOpenAPIServer(k *runner) {
 		return
 	}
 	for _, server := range document.Servers {
-		k.count()
-		at, err := url.Parse(k.BaseURL + path)
+		k.countCheck()
+		serverURL, err := url.Parse(k.BaseURL + path)
 		if err == nil {
-			at, err = at.Parse(server.URL)
+			serverURL, err = serverURL.Parse(server.URL)
 		}
-		if err != nil || strings.TrimSuffix(at.String(), "/") != k.BaseURL {
-			k.fail("%s: the server %q is %v, want %s (%v)", got.request, server.URL, at, k.BaseURL, err)
+		if err != nil || strings.TrimSuffix(serverURL.String(), "/") != k.BaseURL {
+			k.fail("%s: the server %q is %v, want %s (%v)", got.request, server.URL, serverURL, k.BaseURL, err)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func checkMCPTools(k *runner) {
 		if p.NotTool || isOptional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
-		k.count()
+		k.countCheck()
 		if !names["service_"+p.ID] {
 			k.fail("tools/list has no service_%s", p.ID)
 		}
@@ -190,11 +190,11 @@ func checkMCPHints(k *runner) {
 		if !ok {
 			continue // the tool of an operation that this program does not know
 		}
-		k.count()
+		k.countCheck()
 		annotations, _ := t["annotations"].(map[string]any)
-		reads := annotations["readOnlyHint"] == true
+		isReadOnly := annotations["readOnlyHint"] == true
 		got := oracle.Hints{
-			ReadOnly: reads, Destructive: !reads && annotations["destructiveHint"] != false, Idempotent: !reads && annotations["idempotentHint"] == true,
+			ReadOnly: isReadOnly, Destructive: !isReadOnly && annotations["destructiveHint"] != false, Idempotent: !isReadOnly && annotations["idempotentHint"] == true,
 		}
 		if got != want {
 			k.fail("%s: the hints are %+v, want %+v", name, got, want)
@@ -221,7 +221,7 @@ func checkMCPAreas(k *runner) {
 		if want := all[name] && (area == "company" || area == "plan"); names[name] != want {
 			k.fail("tools/list at %s: %s is listed: %t, want %t", areaToolsPath, name, names[name], want)
 		}
-		k.count()
+		k.countCheck()
 	}
 	if result, err := k.callMCP(areaToolsPath, "tools/call", map[string]any{"name": "service_list_optimise_sites", "arguments": map[string]any{}}); err == nil {
 		k.fail("%s: service_list_optimise_sites, which is of another area, returns %v", areaToolsPath, result)
@@ -263,7 +263,7 @@ func checkMCPErrors(k *runner) {
 			return
 		}
 		for _, want := range c.want {
-			k.count()
+			k.countCheck()
 			if result["isError"] != true || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), want) {
 				k.fail("%s with %v: it does not say %s, but %s", c.tool, c.arguments, want, text)
 			}

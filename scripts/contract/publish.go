@@ -34,12 +34,12 @@ func checkPublish(k *runner) {
 		condition = []string{"If-Match", tag}
 		k.checkError(k.do(http.MethodPost, board+"/publish", "", "If-Match", `"other"`), fault.PreconditionFailed, "")
 	}
-	done := k.do(http.MethodPost, board+"/publish", "", condition...)
-	k.checkSchema("publish_plan_board", done)
+	publishResponse := k.do(http.MethodPost, board+"/publish", "", condition...)
+	k.checkSchema("publish_plan_board", publishResponse)
 	version := map[string]any{"publishedVersion": planned["nextVersion"]}
-	if result, ok := k.checkRecord(done); ok {
-		k.checkFields(done.request, result, version)
-		k.checkFields(done.request, result, map[string]any{"changed": true})
+	if result, ok := k.checkRecord(publishResponse); ok {
+		k.checkFields(publishResponse.request, result, version)
+		k.checkFields(publishResponse.request, result, map[string]any{"changed": true})
 	}
 	for _, path := range []string{board, item.path} {
 		got := k.get(path)
@@ -76,8 +76,8 @@ func checkUpdates(k *runner) {
 		k.fail("%v", err)
 		return
 	}
-	stored, _ := result["structuredContent"].(map[string]any)
-	k.checkFields("service_update_company", stored, map[string]any{"summary": summary})
+	content, _ := result["structuredContent"].(map[string]any)
+	k.checkFields("service_update_company", content, map[string]any{"summary": summary})
 	if company, ok := k.checkRecord(k.get(k.companyPath(""))); ok {
 		k.checkFields("GET after service_update_company", company, map[string]any{"summary": summary})
 	}
@@ -107,9 +107,9 @@ func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 // checkEveryReadHasRecord requires that the company has a record of every kind. Otherwise, the
 // rules would check nothing for operations without a record.
 func checkEveryReadHasRecord(k *runner) {
-	findings := false
+	hasFindings := false
 	for _, p := range k.discovered {
-		k.count()
+		k.countCheck()
 		if p.reason != "" {
 			k.fail("%s", p.reason)
 		} else if p.IsList() && !p.IsFeed() && len(p.records()) == 0 { // a feed is empty if nothing has changed
@@ -120,10 +120,10 @@ func checkEveryReadHasRecord(k *runner) {
 		}
 		for _, audit := range p.records() {
 			one, ok := k.checkRecord(k.get(p.path + "/" + fmt.Sprint(audit["id"])))
-			findings = findings || ok && one["findings"] != nil
+			hasFindings = hasFindings || ok && one["findings"] != nil
 		}
 	}
-	if !findings {
+	if !hasFindings {
 		k.fail("no audit has findings")
 	}
 }

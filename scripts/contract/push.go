@@ -66,14 +66,14 @@ func checkRefusedPush(k *runner) {
 		return
 	}
 	const pushes = 4
-	name := rand.Text()
+	idempotencyKey := rand.Text()
 	var titles [pushes]string
 	var responses [pushes]response
 	var wait sync.WaitGroup
 	for n := range pushes {
 		titles[n] = rand.Text()
 		wait.Go(func() {
-			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": name}}
+			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": idempotencyKey}}
 			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, reviewIdentity, titles[n])
 			responses[n], _ = k.sendOnce(q) // ignore the error: without a response, the status is 0
 		})

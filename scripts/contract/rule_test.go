@@ -26,7 +26,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// Ensure Names(false) returns exactly the specification's rules that publish nothing and do not
+// Ensure RuleNames(false) returns exactly the specification's rules that publish nothing and do not
 // need a record of every kind.
 func TestSpecified(t *testing.T) {
 	t.Parallel()
@@ -36,10 +36,10 @@ func TestSpecified(t *testing.T) {
 			want = append(want, r.name)
 		}
 	}
-	if got := Names(false); !slices.Equal(got, want) || len(want) < 20 || len(Names(true)) != len(rules) {
+	if got := RuleNames(false); !slices.Equal(got, want) || len(want) < 20 || len(RuleNames(true)) != len(rules) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := Choose(Names(false), []string{"paging"}); err == nil {
+	if _, err := SelectRules(RuleNames(false), []string{"paging"}); err == nil {
 		t.Error("paging is not a rule of the specification")
 	}
 }

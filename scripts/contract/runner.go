@@ -54,7 +54,7 @@ func (f *ruleResult) skip(format string, args ...any) {
 	}
 }
 
-func (f *ruleResult) count() { f.checkCount++ }
+func (f *ruleResult) countCheck() { f.checkCount++ }
 
 // response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
@@ -173,7 +173,7 @@ func (r response) envelope() (code string, messages []string, err error) {
 // checkError fails the rule unless the response is an error with the given code and has a message
 // that contains wantText.
 func (k *runner) checkError(r response, code fault.Code, wantText string) {
-	k.count()
+	k.countCheck()
 	if r.status == 0 {
 		return // send has already reported the failure
 	}
@@ -194,7 +194,7 @@ func (k *runner) checkError(r response, code fault.Code, wantText string) {
 
 // checkSuccess fails the rule unless the response has the status 200. It decodes the body.
 func (k *runner) checkSuccess(r response, into any) bool {
-	k.count()
+	k.countCheck()
 	if r.status == 0 {
 		return false // send has already reported the failure
 	}

@@ -268,8 +268,8 @@ func (a *account) send(ctx context.Context, service string, r *http.Request, bod
 // set, it returns that URL, as AWS's own tools do.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
-		if at := os.Getenv(name); at != "" {
-			return strings.TrimSuffix(at, "/") + "/"
+		if override := os.Getenv(name); override != "" {
+			return strings.TrimSuffix(override, "/") + "/"
 		}
 	}
 	switch { // IAM has one endpoint for all regions of a partition

@@ -30,15 +30,15 @@ func (d *deployer) adopt(ctx context.Context, next template) error {
 		return err
 	}
 	table := s.parameter(infra.ParamTable)
-	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	managedTable, err := d.account.stackResource(ctx, d.stack, infra.TableID)
 	if err != nil {
 		return err
 	}
 	switch {
-	case table == "" || own == table && s.parameter(infra.ParamAdopted) == "yes":
-		fmt.Fprintf(d.out, "adopted   the table %s is a resource of the stack\n", valueOr(table, own))
+	case table == "" || managedTable == table && s.parameter(infra.ParamAdopted) == "yes":
+		fmt.Fprintf(d.out, "adopted   the table %s is a resource of the stack\n", valueOr(table, managedTable))
 		return nil
-	case own == "":
+	case managedTable == "":
 		fmt.Fprintf(d.out, "adopt     update 1 of 2: import the table %s\n", table)
 		if err := d.importTable(ctx, table); err != nil {
 			return fmt.Errorf("%w\nThe table %s is used as before, but the stack does not manage it; run this again with --adopt", err, table)
@@ -101,5 +101,5 @@ func (c changeSet) checkImport() error {
 	if !slices.ContainsFunc(c.Changes, func(r resourceChange) bool { return r.ID == infra.TableID && r.Action == "Import" }) {
 		return fmt.Errorf("the change set does not import the table, and nothing was changed: %s", valueOr(c.Reason, c.summary()))
 	}
-	return c.checkTableAlone("Import")
+	return c.checkOnlyTableChanges("Import")
 }

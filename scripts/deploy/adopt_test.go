@@ -16,7 +16,7 @@ const importOfTable = "<member><ResourceChange><Action>Import</Action><LogicalRe
 func newStackOnTable(t *testing.T) *fakeAWS {
 	t.Helper()
 	w := newFakeAWS(t)
-	w.status, w.managed, w.parameters, w.changes = "UPDATE_COMPLETE", "", settings{{infra.ParamTable, "restored"}}, importOfTable
+	w.status, w.managedTable, w.parameters, w.changes = "UPDATE_COMPLETE", "", settings{{infra.ParamTable, "restored"}}, importOfTable
 	return w
 }
 
@@ -26,21 +26,21 @@ func TestAdopt(t *testing.T) {
 	w := newStackOnTable(t)
 	requireContains(t, w.deploy(0, "--yes", "--adopt"), "adopt     update 1 of 2: import the table restored", "adopt     update 2 of 2")
 	requireUpdates(t, w, "-AdoptedTable=yes", "-AdoptedTable=yes", "AdoptedTable=yes")
-	if !strings.Contains(w.prepares()[1], " --import-existing-resources") {
-		t.Errorf("the second update is no import: %s", w.prepares()[1])
+	if !strings.Contains(w.prepareCalls()[1], " --import-existing-resources") {
+		t.Errorf("the second update is no import: %s", w.prepareCalls()[1])
 	}
 	w = newStackOnTable(t)
 	w.parameters = append(w.parameters, setting{infra.ParamAdopted, "yes"})
-	w.managed = "restored"
+	w.managedTable = "restored"
 	requireContains(t, w.deploy(0, "--yes", "--adopt"), "the table restored is a resource of the stack")
 	requireUpdates(t, w, "-AdoptedTable=yes")
 }
 
 // Ensure a deploy completes an adoption that stopped after the import, with and without --adopt.
-func TestAdoptionGoesOn(t *testing.T) {
+func TestAdoptionResumes(t *testing.T) {
 	for _, args := range [][]string{{"--yes"}, {"--yes", "--adopt"}} {
 		w := newStackOnTable(t)
-		w.managed = "restored"
+		w.managedTable = "restored"
 		w.deploy(0, args...)
 		requireUpdates(t, w, "AdoptedTable=yes")
 		if strings.Contains(w.loggedCalls(), "--import-existing-resources") {

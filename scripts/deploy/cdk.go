@@ -38,7 +38,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 	}
 	d.announce("building the CDK app")
 	// With -buildvcs=false, a commit does not change the app, so go build does not link it again.
-	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-buildvcs=false", "-o", d.app(), "./infra/cdk"); err != nil {
+	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-buildvcs=false", "-o", d.appPath(), "./infra/cdk"); err != nil {
 		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
 	}
 	return d.installCDK(ctx)
@@ -63,9 +63,10 @@ func (d *deployer) lockBuilds() (err error) {
 // announce prints what the program does in the next seconds or minutes.
 func (d *deployer) announce(what string) { fmt.Fprintf(d.errOut, "%s...\n", what) }
 
-// app returns the path of the CDK app, which stays in the folder of the builds for the next deploy.
-// scripts/build removes unknown files from this folder, but not those whose names begin with a dot.
-func (d *deployer) app() string { return filepath.Join(d.root, "dist", ".cdk-app") }
+// appPath returns the path of the CDK app, which stays in the folder of the builds for the next
+// deploy. scripts/build removes unknown files from this folder, but not those whose names begin
+// with a dot.
+func (d *deployer) appPath() string { return filepath.Join(d.root, "dist", ".cdk-app") }
 
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
 
@@ -85,16 +86,16 @@ func (d *deployer) installCDK(ctx context.Context) (err error) {
 	if err := os.MkdirAll(d.cache, 0o755); err != nil {
 		return err
 	}
-	part, err := os.MkdirTemp(d.cache, ".installing-")
+	tempDir, err := os.MkdirTemp(d.cache, ".installing-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(part)
-	if err := d.command(ctx, part, nil, "npm", "install", "--prefix", part, "--no-save", "--no-audit", "--no-fund",
+	defer os.RemoveAll(tempDir)
+	if err := d.command(ctx, tempDir, nil, "npm", "install", "--prefix", tempDir, "--no-save", "--no-audit", "--no-fund",
 		"--ignore-scripts", "--loglevel=error", "aws-cdk@"+cdkVersion); err != nil {
 		return err
 	}
-	if err := os.Rename(part, final); err != nil {
+	if err := os.Rename(tempDir, final); err != nil {
 		if _, missing := os.Stat(final); missing != nil {
 			return err
 		}
@@ -103,12 +104,12 @@ func (d *deployer) installCDK(ctx context.Context) (err error) {
 	return nil
 }
 
-// cdk runs the CDK's command line program on the cloud assembly.
-func (d *deployer) cdk(ctx context.Context, args ...string) error {
+// runCDK runs the CDK's command line program on the cloud assembly.
+func (d *deployer) runCDK(ctx context.Context, args ...string) error {
 	name := args[0]
 	args = append([]string{"--ci", "--no-notices"}, args...)
 	if name != "bootstrap" {
-		args = append(args, "--app", d.cloud())
+		args = append(args, "--app", d.assemblyDir())
 	}
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
@@ -179,9 +180,9 @@ func (o *cdkOutput) flush() {
 	}
 }
 
-// cloud returns the folder of the CDK's cloud assembly, which contains the stack's template and the
-// files that the CDK uploads with it.
-func (d *deployer) cloud() string {
+// assemblyDir returns the folder of the CDK's cloud assembly, which contains the stack's template
+// and the files that the CDK uploads with it.
+func (d *deployer) assemblyDir() string {
 	if d.synthDir != "" {
 		return d.synthDir
 	}
@@ -214,7 +215,7 @@ func (d *deployer) runApp(ctx context.Context) error {
 		return err
 	}
 	env := []string{
-		"CDK_OUTDIR=" + d.cloud(), "CDK_CONTEXT_JSON=" + string(text),
+		"CDK_OUTDIR=" + d.assemblyDir(), "CDK_CONTEXT_JSON=" + string(text),
 		// checkTools has checked the version of Node.js.
 		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20", "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION=1", "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION=1",
 	}
@@ -224,7 +225,7 @@ func (d *deployer) runApp(ctx context.Context) error {
 	d.announce("synthesising the template")
 	out := &cdkOutput{to: d.errOut, stack: d.stack}
 	defer out.flush()
-	return d.commandTo(ctx, out, d.tmp, env, d.app())
+	return d.commandTo(ctx, out, d.tmp, env, d.appPath())
 }
 
 // synthesiseTemplate writes the cloud assembly of the new version and returns its template.
@@ -232,16 +233,16 @@ func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
 	if err := d.runApp(ctx); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(d.cloud(), d.stack+".template.json"))
+	text, err := os.ReadFile(filepath.Join(d.assemblyDir(), d.stack+".template.json"))
 	if err != nil {
 		return nil, fmt.Errorf("the CDK wrote no template: %w", err)
 	}
 	return parseTemplate(text)
 }
 
-// useDeployedStack writes a cloud assembly that only names the stack and the role with which the
-// CDK changes it. It is enough to delete the stack.
-func (d *deployer) useDeployedStack() error {
+// writeDestroyAssembly writes a cloud assembly that only names the stack and the role with which
+// the CDK changes it. That is enough to delete the stack.
+func (d *deployer) writeDestroyAssembly() error {
 	role := fmt.Sprintf("arn:${AWS::Partition}:iam::%[1]s:role/cdk-hnb659fds-deploy-role-%[1]s-%[2]s", d.account.id, d.account.config.Region)
 	file := d.stack + ".template.json"
 	manifest, err := json.Marshal(map[string]any{"version": "36.0.0", "artifacts": map[string]any{d.stack: map[string]any{
@@ -249,23 +250,23 @@ func (d *deployer) useDeployedStack() error {
 		"properties": map[string]any{"templateFile": file, "assumeRoleArn": role},
 	}}})
 	if err == nil {
-		err = os.Mkdir(d.cloud(), 0o700)
+		err = os.Mkdir(d.assemblyDir(), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(d.cloud(), "manifest.json"), manifest, 0o600)
+		err = os.WriteFile(filepath.Join(d.assemblyDir(), "manifest.json"), manifest, 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(d.cloud(), file), []byte("{}"), 0o600)
+		err = os.WriteFile(filepath.Join(d.assemblyDir(), file), []byte("{}"), 0o600)
 	}
 	return err
 }
 
-// useTemplate replaces the template in the cloud assembly. The CDK uploads a template under its
-// digest, so useTemplate also updates the digest.
-func (d *deployer) useTemplate(t template) error {
+// replaceTemplate replaces the template in the cloud assembly. The CDK uploads a template under its
+// digest, so replaceTemplate also updates the digest.
+func (d *deployer) replaceTemplate(t template) error {
 	file, text := d.stack+".template.json", t.text()
-	manifest := filepath.Join(d.cloud(), d.stack+".assets.json")
-	assets, err := os.ReadFile(manifest)
+	assetsPath := filepath.Join(d.assemblyDir(), d.stack+".assets.json")
+	assets, err := os.ReadFile(assetsPath)
 	if err != nil {
 		return fmt.Errorf("the CDK wrote no list of what it uploads: %w", err)
 	}
@@ -280,7 +281,7 @@ func (d *deployer) useTemplate(t template) error {
 		if f.Source.Path != file {
 			continue
 		}
-		for _, name := range []string{manifest, filepath.Join(d.cloud(), "manifest.json")} {
+		for _, name := range []string{assetsPath, filepath.Join(d.assemblyDir(), "manifest.json")} {
 			before, err := os.ReadFile(name)
 			if err != nil {
 				return err
@@ -289,7 +290,7 @@ func (d *deployer) useTemplate(t template) error {
 				return err
 			}
 		}
-		return os.WriteFile(filepath.Join(d.cloud(), file), text, 0o600)
+		return os.WriteFile(filepath.Join(d.assemblyDir(), file), text, 0o600)
 	}
 	return fmt.Errorf("the CDK's list of what it uploads does not have %s", file)
 }

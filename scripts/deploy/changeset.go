@@ -93,7 +93,7 @@ func (c changeSet) check(deployed, next template, releasesTable bool) error {
 		case change.Action == "Remove":
 			problems = append(problems, errors.New("it removes "+what))
 		case change.Action == "Modify" && c.mayReplace(change, deployed, next):
-			problems = append(problems, errors.New("it replaces "+what+", because of "+strings.Join(change.recreating(), ", ")))
+			problems = append(problems, errors.New("it replaces "+what+", because of "+strings.Join(change.replacementCauses(), ", ")))
 		}
 	}
 	if len(problems) == 0 {
@@ -102,7 +102,7 @@ func (c changeSet) check(deployed, next template, releasesTable bool) error {
 	return fmt.Errorf("the deploy is refused, and nothing was changed:\n%w\nThe records are in the table, and every client has the URL of the API. Undo this change of the definition", errors.Join(problems...))
 }
 
-// mayReplace reports whether an update may replace a resource of a lasting type.
+// mayReplace reports whether an update may replace a resource of one of the lastingTypes.
 func (c changeSet) mayReplace(change resourceChange, deployed, next template) bool {
 	if change.Replacement != "Conditional" {
 		return change.Replacement != "False"
@@ -147,8 +147,8 @@ func sameTableKeys(a, b template) bool {
 	return true
 }
 
-// recreating returns the properties whose change replaces the resource.
-func (r resourceChange) recreating() (out []string) {
+// replacementCauses returns the properties whose change replaces the resource, or may replace it.
+func (r resourceChange) replacementCauses() (out []string) {
 	for _, d := range r.Details {
 		if name := valueOr(d.Property, d.Attribute); d.RequiresRecreation != "Never" && !slices.Contains(out, name) {
 			out = append(out, name)
@@ -157,19 +157,19 @@ func (r resourceChange) recreating() (out []string) {
 	return out
 }
 
-// checkTableAlone returns an error unless the only change is the given action on the table. The
-// action is "Modify" or "Import". It ignores other resources with properties that refer to the
+// checkOnlyTableChanges returns an error unless the only change is the given action on the table.
+// The action is "Modify" or "Import". It ignores other resources with properties that refer to the
 // table. CloudFormation lists these resources because it cannot tell whether they change.
-func (c changeSet) checkTableAlone(action string) error {
+func (c changeSet) checkOnlyTableChanges(action string) error {
 	for _, r := range c.Changes {
 		if r.ID == infra.TableID && r.Action == action {
 			continue
 		}
-		follows := r.Action == "Modify" && len(r.Details) > 0
+		isDependent := r.Action == "Modify" && len(r.Details) > 0
 		for _, d := range r.Details {
-			follows = follows && d.Evaluation == "Dynamic" && d.Cause != ""
+			isDependent = isDependent && d.Evaluation == "Dynamic" && d.Cause != ""
 		}
-		if !follows {
+		if !isDependent {
 			return fmt.Errorf("the update should change only the table, but would also %s %s (%s): another program has changed the stack", r.verb(), r.ID, r.Type)
 		}
 	}

@@ -84,7 +84,7 @@ func TestAttributeTypesAreKept(t *testing.T) {
 	w.changes = modify("Table", tableType, "Conditional", detail("AttributeDefinitions", "Conditionally", "Static", ""))
 	next := newTemplate(t)
 	next.resource(infra.TableID)["Properties"].(map[string]any)["AttributeDefinitions"].([]any)[0].(map[string]any)["AttributeType"] = "N"
-	w.write(w.log+".next", string(next.text()))
+	w.write(w.logPath+".next", string(next.text()))
 	requireContains(t, w.deploy(1, "--yes"), "it replaces the resource Table")
 }
 

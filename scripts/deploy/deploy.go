@@ -68,14 +68,14 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		if err != nil {
 			return err
 		}
-		if err := t.usable(table, d.account.config.Region); err != nil {
+		if err := t.checkUsable(table, d.account.config.Region); err != nil {
 			return err
 		}
 		definition, err := d.account.tableDefinition(ctx, table)
 		if err != nil {
 			return err
 		}
-		if err := definition.usable(d.out, d.awsFlags()); err != nil {
+		if err := definition.checkUsable(d.out, d.awsFlags()); err != nil {
 			return err
 		}
 		stream = t.streamARN
@@ -92,8 +92,8 @@ func (d *deployer) completeAdoption(ctx context.Context, s deployedStack, table 
 	if table == "" || table != s.parameter(infra.ParamTable) || s.parameter(infra.ParamAdopted) == "yes" {
 		return nil
 	}
-	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
-	if err == nil && own == table {
+	managedTable, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	if err == nil && managedTable == table {
 		d.parameters = d.parameters.with(infra.ParamAdopted, "yes")
 	}
 	return err
@@ -114,7 +114,7 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 		return err
 	}
 	if !toolkit.exists() {
-		if err := d.cdk(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", d.account.id, d.account.config.Region)); err != nil {
+		if err := d.runCDK(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", d.account.id, d.account.config.Region)); err != nil {
 			return fmt.Errorf("the account could not be prepared for the CDK, and nothing was deployed; the caller needs permission to create roles, a bucket and a key: %w", err)
 		}
 	}
@@ -181,7 +181,8 @@ func (d *deployer) printIntent(s deployedStack, prepared bool) {
 	}
 }
 
-// confirm asks the operator whether to continue. It returns an error unless the reply is "yes".
+// confirm asks the operator whether to continue. It returns an error unless the reply is "y" or
+// "yes".
 func (d *deployer) confirm() error {
 	if d.confirmed {
 		return nil
@@ -256,7 +257,7 @@ func (d *deployer) printDiff(ctx context.Context) error {
 	for _, p := range d.parameters {
 		fmt.Fprintf(d.out, "parameter %s: %s\n", p.name, p.value)
 	}
-	return d.cdk(ctx, "diff", d.stack)
+	return d.runCDK(ctx, "diff", d.stack)
 }
 
 func (d *deployer) synthesise(ctx context.Context) error {
@@ -273,7 +274,7 @@ func (d *deployer) synthesise(ctx context.Context) error {
 	if err := d.runApp(ctx); err != nil {
 		return err
 	}
-	return d.cdk(ctx, "synth", d.stack, "--quiet") // reports the findings of cdk-nag
+	return d.runCDK(ctx, "synth", d.stack, "--quiet") // reports the findings of cdk-nag
 }
 
 // destroyStack deletes the stack. The table is kept, and destroyStack prints how to delete it.
@@ -303,10 +304,10 @@ func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	if err := d.installCDK(ctx); err != nil {
 		return err
 	}
-	if err := d.useDeployedStack(); err != nil {
+	if err := d.writeDestroyAssembly(); err != nil {
 		return err
 	}
-	if err := d.cdk(ctx, "destroy", d.stack, "--force"); err != nil {
+	if err := d.runCDK(ctx, "destroy", d.stack, "--force"); err != nil {
 		return d.deployError(err)
 	}
 	for _, table := range tables {
@@ -327,11 +328,11 @@ To delete it and all its records for good:
 // knownTables returns the tables that the stack still knows: the one that the service uses, the
 // other table of an incomplete switch, and the table that is a resource of the stack.
 func (d *deployer) knownTables(ctx context.Context, s deployedStack) (tables []string, err error) {
-	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	managedTable, err := d.account.stackResource(ctx, d.stack, infra.TableID)
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range []string{s.output("TableName"), s.parameter(infra.ParamTable), s.parameter(infra.ParamSecondTable), own} {
+	for _, table := range []string{s.output("TableName"), s.parameter(infra.ParamTable), s.parameter(infra.ParamSecondTable), managedTable} {
 		if table != "" && !slices.Contains(tables, table) {
 			tables = append(tables, table)
 		}

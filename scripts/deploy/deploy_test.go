@@ -32,7 +32,7 @@ type fakeAWS struct {
 	t              *testing.T
 	root           string
 	path           string
-	log            string
+	logPath        string
 	status         string // the stack's status; empty if the stack does not exist
 	failure        string // why a resource could not be created
 	statusAfterCDK string // the stack's status after a call to the CDK; empty if unchanged
@@ -47,7 +47,7 @@ type fakeAWS struct {
 	stream         string          // the view type of the table's stream; empty if it has none
 	template       template        // the deployed template
 	parameters     settings        // the stack's parameters that differ from their defaults
-	managed        string          // the table that is a resource of the stack; empty if there is none
+	managedTable   string          // the table that is a resource of the stack; empty if there is none
 	changes        string          // the changes of every change set, as XML
 	creating       map[string]bool // the indexes that are CREATING in one response; the value is whether that response was sent
 	warmReads      map[string]int  // the warm throughput by index name; the empty name stands for the table
@@ -60,9 +60,9 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 	w := &fakeAWS{
 		t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true, tableStatus: "ACTIVE", keys: []string{"pk", "sk"},
-		stream: "NEW_AND_OLD_IMAGES", template: newTemplate(t), managed: "the-table", creating: map[string]bool{}, concurrency: 1000,
+		stream: "NEW_AND_OLD_IMAGES", template: newTemplate(t), managedTable: "the-table", creating: map[string]bool{}, concurrency: 1000,
 	}
-	w.log = filepath.Join(t.TempDir(), "log")
+	w.logPath = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
 	for _, name := range []string{"scripts", "infra/cdk"} {
 		if err := os.MkdirAll(filepath.Join(w.root, name), 0o755); err != nil {
@@ -71,7 +71,7 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	}
 	w.write(filepath.Join(w.root, "scripts/build"), "")
 	w.write(filepath.Join(w.root, "infra/cdk/cdk.json"), `{"context": {"flag": true}}`)
-	w.write(w.log+".app", "#!/bin/sh\n"+fakeApp)
+	w.write(w.logPath+".app", "#!/bin/sh\n"+fakeApp)
 	w.addProgram("go", `case $1 in env) echo "$WORLD/go.mod" ;; build) /bin/cp "$LOG.app" "$WORLD/dist/.cdk-app" ;; esac`)
 	w.addProgram("node", `echo v22.1.0`)
 	w.addProgram("npm", "")
@@ -82,12 +82,12 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	}
 	w.path += string(os.PathListSeparator) + bin
 	w.addProgram("cdk", fakeCDK, bin)
-	w.write(w.log+".next", string(newTemplate(t).text()))
+	w.write(w.logPath+".next", string(newTemplate(t).text()))
 	w.writeBuild()
 	server := httptest.NewServer(http.HandlerFunc(w.serveAWS))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
-		"PATH": w.path, "WORLD": w.root, "LOG": w.log, "XDG_CACHE_HOME": cache, "HOME": cache, "AWS_ENDPOINT_URL": server.URL,
+		"PATH": w.path, "WORLD": w.root, "LOG": w.logPath, "XDG_CACHE_HOME": cache, "HOME": cache, "AWS_ENDPOINT_URL": server.URL,
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
 		"AWS_PROFILE": "", "AWS_DEFAULT_REGION": "", "AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_CONFIG_FILE": filepath.Join(cache, "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(cache, "none"),
@@ -159,18 +159,18 @@ func (w *fakeAWS) write(path, text string) {
 }
 
 // addProgram adds a program to PATH. The program logs its GOARCH, name and arguments, and then runs
-// `part`, which contains shell commands.
-func (w *fakeAWS) addProgram(name, part string, folder ...string) {
+// the shell commands in `script`.
+func (w *fakeAWS) addProgram(name, script string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
 	if len(folder) > 0 {
 		dir = folder[0]
 	}
-	w.write(filepath.Join(dir, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+part+"\n")
+	w.write(filepath.Join(dir, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+script+"\n")
 }
 
 func (w *fakeAWS) loggedCalls() string {
-	text, err := os.ReadFile(w.log)
+	text, err := os.ReadFile(w.logPath)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 
 func (w *fakeAWS) logCall(line string) {
 	w.t.Helper()
-	f, err := os.OpenFile(w.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(w.logPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
 		_, err = fmt.Fprintln(f, line)
 		err = errors.Join(err, f.Close())
@@ -249,8 +249,8 @@ func (w *fakeAWS) logCall(line string) {
 	}
 }
 
-// prepares returns the arguments of each call that prepared a change set.
-func (w *fakeAWS) prepares() (out []string) {
+// prepareCalls returns the arguments of each call that prepared a change set.
+func (w *fakeAWS) prepareCalls() (out []string) {
 	for line := range strings.Lines(w.loggedCalls()) {
 		if strings.Contains(line, " prepare-change-set ") {
 			out = append(out, strings.TrimSpace(line))
@@ -261,10 +261,10 @@ func (w *fakeAWS) prepares() (out []string) {
 
 // deployedParameters returns the state of the stack after all executed change sets: the parameters
 // that differ from their defaults, and the table that is a resource of the stack.
-func (w *fakeAWS) deployedParameters() (parameters settings, managed string) {
-	parameters, managed = w.parameters, w.managed
+func (w *fakeAWS) deployedParameters() (parameters settings, managedTable string) {
+	parameters, managedTable = w.parameters, w.managedTable
 	prepared := ""
-	text, _ := os.ReadFile(w.log) // a missing file means that there were no calls
+	text, _ := os.ReadFile(w.logPath) // a missing file means that there were no calls
 	for line := range strings.Lines(string(text)) {
 		switch {
 		case strings.Contains(line, " prepare-change-set "):
@@ -279,17 +279,17 @@ func (w *fakeAWS) deployedParameters() (parameters settings, managed string) {
 			table, _ := parameters.lookup(infra.ParamTable)
 			switch adopted, _ := parameters.lookup(infra.ParamAdopted); {
 			case strings.Contains(prepared, "--import-existing-resources"), adopted == "yes":
-				managed = table
-			case table != "" && table != managed:
-				managed = ""
+				managedTable = table
+			case table != "" && table != managedTable:
+				managedTable = ""
 			}
 		}
 	}
-	return parameters, managed
+	return parameters, managedTable
 }
 
 func (w *fakeAWS) deployedTemplate() template {
-	text, err := os.ReadFile(w.log + ".deployed")
+	text, err := os.ReadFile(w.logPath + ".deployed")
 	if err != nil {
 		return w.template
 	}
@@ -334,7 +334,7 @@ func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
 		definition := maps.Clone(i.definition)
 		definition["IndexStatus"] = "ACTIVE"
 		definition["WarmThroughput"] = map[string]any{"ReadUnitsPerSecond": w.warmReads[i.name]}
-		if seen, new := w.creating[i.name]; new && !seen {
+		if seen, ok := w.creating[i.name]; ok && !seen {
 			w.creating[i.name], definition["IndexStatus"] = true, "CREATING"
 			w.logCall(i.name + " is CREATING")
 		}
@@ -360,10 +360,10 @@ func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
 
 func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	status := w.status
-	if _, err := os.Stat(w.log + ".cdk"); err == nil && w.statusAfterCDK != "" {
+	if _, err := os.Stat(w.logPath + ".cdk"); err == nil && w.statusAfterCDK != "" {
 		status = w.statusAfterCDK
 	}
-	if text, err := os.ReadFile(w.log + ".status"); err == nil {
+	if text, err := os.ReadFile(w.logPath + ".status"); err == nil {
 		status = strings.TrimSpace(string(text))
 	}
 	if name == "CDKToolkit" {
@@ -584,7 +584,7 @@ func TestThrottledCreation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeAWS(t)
 			w.statusAfterCDK, w.failure = "CREATE_COMPLETE", test.failure
-			w.write(w.log+".throttled", test.failures+"\n")
+			w.write(w.logPath+".throttled", test.failures+"\n")
 			text := w.deploy(test.exit, "--yes")
 			if n := strings.Count(w.loggedCalls(), " execute-change-set "); n != test.executions {
 				t.Errorf("%d executions, want %d:\n%s", n, test.executions, text)
@@ -620,7 +620,7 @@ func TestErrDeploy(t *testing.T) {
 		if d.account, err = openAccount(t.Context(), "", ""); err != nil {
 			t.Fatal(err)
 		}
-		w.write(w.log+".cdk", "")
+		w.write(w.logPath+".cdk", "")
 		requireContains(t, d.deployError(context.Canceled).Error(), "CloudFormation continues without this program")
 	})
 	t.Run("the build", func(t *testing.T) {
@@ -654,7 +654,7 @@ func TestErrOptions(t *testing.T) {
 	} {
 		w := newFakeAWS(t)
 		requireContains(t, w.deploy(2, args...), want)
-		if _, err := os.Stat(w.log); err == nil {
+		if _, err := os.Stat(w.logPath); err == nil {
 			t.Errorf("%v: called %s", args, w.loggedCalls())
 		}
 	}

@@ -16,10 +16,10 @@ import (
 type evolution struct {
 	// managed reports whether the table is a resource of the stack. Otherwise the indexes are
 	// changed with DynamoDB's UpdateTable, because CloudFormation would not change them.
-	managed  bool
-	table    tableState // the table that the new version uses; the zero value if the stack creates it
-	deployed []index    // the indexes in the deployed template, which the deployed functions may query
-	wanted   []index    // the indexes in the new template
+	managed         bool
+	table           tableState // the table that the new version uses; the zero value if the stack creates it
+	deployedIndexes []index    // the indexes in the deployed template, which the deployed functions may query
+	wantedIndexes   []index    // the indexes in the new template
 }
 
 // step is one change to the account.
@@ -51,10 +51,10 @@ func (e evolution) steps() (out []step, err error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	indexes := slices.Clone(e.deployed)
-	for _, i := range e.wanted {
+	indexes := slices.Clone(e.deployedIndexes)
+	for _, i := range e.wantedIndexes {
 		found, inTable := e.table.index(i.name)
-		inTemplate := has(e.deployed, i.name)
+		inTemplate := containsIndex(e.deployedIndexes, i.name)
 		switch {
 		case !e.table.exists():
 			// CloudFormation creates the table with all its indexes.
@@ -68,9 +68,9 @@ func (e evolution) steps() (out []step, err error) {
 			out = append(out, step{kind: createTableIndex, index: i})
 		}
 	}
-	removed := slices.DeleteFunc(slices.Clone(e.deployed), func(i index) bool { return has(e.wanted, i.name) })
+	removed := slices.DeleteFunc(slices.Clone(e.deployedIndexes), func(i index) bool { return containsIndex(e.wantedIndexes, i.name) })
 	if !e.managed {
-		out = append(out, step{deployStack, index{}, e.wanted})
+		out = append(out, step{deployStack, index{}, e.wantedIndexes})
 		for _, i := range removed {
 			if found, ok := e.table.index(i.name); ok && found.status != "DELETING" {
 				out = append(out, step{kind: deleteTableIndex, index: i})
@@ -78,10 +78,10 @@ func (e evolution) steps() (out []step, err error) {
 		}
 		return out, nil
 	}
-	indexes = append(slices.Clone(e.wanted), removed...)
+	indexes = append(slices.Clone(e.wantedIndexes), removed...)
 	out = append(out, step{deployStack, index{}, slices.Clone(indexes)})
 	for _, i := range removed {
-		indexes = without(indexes, i.name)
+		indexes = withoutIndex(indexes, i.name)
 		out = append(out, step{removeIndex, i, slices.Clone(indexes)})
 	}
 	return out, nil
@@ -89,12 +89,12 @@ func (e evolution) steps() (out []step, err error) {
 
 // check returns an error if no sequence of steps can produce the wanted indexes.
 func (e evolution) check() error {
-	for _, i := range e.wanted {
-		n := slices.IndexFunc(e.deployed, func(d index) bool { return d.name == i.name })
+	for _, i := range e.wantedIndexes {
+		n := slices.IndexFunc(e.deployedIndexes, func(d index) bool { return d.name == i.name })
 		found, inTable := e.table.index(i.name)
 		switch {
-		case n >= 0 && e.managed && e.deployed[n].indexKeys != i.indexKeys:
-			return changedIndexError(i, e.deployed[n].indexKeys)
+		case n >= 0 && e.managed && e.deployedIndexes[n].indexKeys != i.indexKeys:
+			return changedIndexError(i, e.deployedIndexes[n].indexKeys)
 		case inTable && (n >= 0 || !e.managed) && found.indexKeys != i.indexKeys:
 			return changedIndexError(i, found.indexKeys)
 		}
@@ -103,7 +103,7 @@ func (e evolution) check() error {
 	for _, i := range e.table.indexes {
 		names[i.name] = true
 	}
-	for _, i := range append(slices.Clone(e.deployed), e.wanted...) {
+	for _, i := range append(slices.Clone(e.deployedIndexes), e.wantedIndexes...) {
 		names[i.name] = true
 	}
 	if e.table.exists() && len(names) > indexesMax {
@@ -113,27 +113,27 @@ func (e evolution) check() error {
 	return nil
 }
 
-func changedIndexError(i index, is indexKeys) error {
+func changedIndexError(i index, actual indexKeys) error {
 	return fmt.Errorf("the index %s has the keys %s and projects %s, but the new version defines the keys %s and projects %s. DynamoDB cannot change an index: rename it in the new version",
-		i.name, is.keys, is.projection, i.keys, i.projection)
+		i.name, actual.keys, actual.projection, i.keys, i.projection)
 }
 
-// foreign returns the names of the table's indexes that are in neither version. Somebody added
-// them, or an update that was rolled back left them behind.
-func (e evolution) foreign() (names []string) {
+// foreignIndexes returns the names of the table's indexes that are in neither version. Somebody
+// added them, or an update that was rolled back left them behind.
+func (e evolution) foreignIndexes() (names []string) {
 	for _, i := range e.table.indexes {
-		if !has(e.deployed, i.name) && !has(e.wanted, i.name) {
+		if !containsIndex(e.deployedIndexes, i.name) && !containsIndex(e.wantedIndexes, i.name) {
 			names = append(names, i.name)
 		}
 	}
 	return names
 }
 
-func has(indexes []index, name string) bool {
+func containsIndex(indexes []index, name string) bool {
 	return slices.ContainsFunc(indexes, func(i index) bool { return i.name == name })
 }
 
-func without(indexes []index, name string) []index {
+func withoutIndex(indexes []index, name string) []index {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return i.name == name })
 }
 
@@ -171,9 +171,9 @@ func (s step) indexAdded() []index {
 	return nil
 }
 
-// missing returns a function that describes which of the wanted indexes cannot be queried yet. Its
-// result is empty if all of them can be queried.
-func missing(wanted []index) func(tableState) string {
+// describeMissing returns a function that describes which of the wanted indexes cannot be queried
+// yet. The result of that function is empty if all of them can be queried.
+func describeMissing(wanted []index) func(tableState) string {
 	return func(t tableState) string {
 		var parts []string
 		for _, i := range wanted {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// world is a simulated account in the tests of the planner. It changes as CloudFormation and
-// DynamoDB would change it in each step.
-type world struct {
+// simulatedAccount is a simulated account in the tests of the planner. It changes as CloudFormation
+// and DynamoDB would change it in each step.
+type simulatedAccount struct {
 	managed   bool
 	template  []string // the indexes in the deployed template
 	table     []string // the indexes in the table
@@ -20,13 +20,13 @@ type world struct {
 	wanted    []string
 }
 
-func (w world) clone() world {
+func (w simulatedAccount) clone() simulatedAccount {
 	w.template, w.table, w.functions = slices.Clone(w.template), slices.Clone(w.table), slices.Clone(w.functions)
 	return w
 }
 
-func (w world) evolution() evolution {
-	e := evolution{managed: w.managed, table: tableState{name: "t", status: "ACTIVE"}, deployed: indexesOf(w.template), wanted: indexesOf(w.wanted)}
+func (w simulatedAccount) evolution() evolution {
+	e := evolution{managed: w.managed, table: tableState{name: "t", status: "ACTIVE"}, deployedIndexes: indexesOf(w.template), wantedIndexes: indexesOf(w.wanted)}
 	for _, i := range indexesOf(w.table) {
 		e.table.indexes = append(e.table.indexes, tableIndex{i.indexKeys, "ACTIVE", false})
 	}
@@ -49,7 +49,7 @@ func namesOf(indexes []index) (out []string) {
 
 // apply makes the change that a step describes, or returns an error that says why AWS would refuse
 // it.
-func (w *world) apply(s step) error {
+func (w *simulatedAccount) apply(s step) error {
 	name := s.index.name
 	next := namesOf(s.indexes)
 	added, removed := difference(next, w.template), difference(w.template, next)
@@ -108,8 +108,8 @@ func TestSteps(t *testing.T) {
 						continue
 					}
 					count++
-					w := world{managed: managed, template: from, table: table, functions: from, wanted: to}
-					checkWorld(t, w, 3)
+					w := simulatedAccount{managed: managed, template: from, table: table, functions: from, wanted: to}
+					checkPlans(t, w, 3)
 				}
 			}
 		}
@@ -119,9 +119,9 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// checkWorld plans the steps and applies them. If depth is not 0, it also stops after each step and
+// checkPlans plans the steps and applies them. If depth is not 0, it also stops after each step and
 // plans again from there.
-func checkWorld(t *testing.T, w world, depth int) {
+func checkPlans(t *testing.T, w simulatedAccount, depth int) {
 	t.Helper()
 	steps, err := w.evolution().steps()
 	if err != nil {
@@ -141,14 +141,14 @@ func checkWorld(t *testing.T, w world, depth int) {
 			continue
 		}
 		if n+1 < len(steps) {
-			checkWorld(t, w.clone(), 0)
+			checkPlans(t, w.clone(), 0)
 		}
 		if s.kind == addIndex { // as if the update had been rolled back but had left the index
 			before.table = append(before.table, s.index.name)
-			checkWorld(t, before, 0)
+			checkPlans(t, before, 0)
 		}
 	}
-	if extra := difference(w.wanted, w.table); len(extra) > 0 || !sameNames(w.template, w.wanted) || !sameNames(w.functions, w.wanted) {
+	if notInTable := difference(w.wanted, w.table); len(notInTable) > 0 || !sameNames(w.template, w.wanted) || !sameNames(w.functions, w.wanted) {
 		t.Fatalf("%+v: %v ends with %+v", start, steps, w)
 	}
 	if old := difference(start.template, w.wanted); len(difference(old, w.table)) < len(old) {
@@ -177,7 +177,7 @@ func subsets(names []string) [][]string {
 
 // Ensure a new table is created with all its indexes in one step, even after a failed first deploy.
 func TestStepsOfANewTable(t *testing.T) {
-	steps, err := evolution{managed: true, wanted: indexesOf([]string{"gsi1", "gsi2"})}.steps()
+	steps, err := evolution{managed: true, wantedIndexes: indexesOf([]string{"gsi1", "gsi2"})}.steps()
 	if err != nil || len(steps) != 1 || steps[0].kind != deployStack || len(steps[0].indexes) != 2 {
 		t.Errorf("%v, %v", steps, err)
 	}
@@ -187,13 +187,13 @@ func TestStepsOfANewTable(t *testing.T) {
 // allows must be refused, too.
 func TestErrSteps(t *testing.T) {
 	for _, managed := range []bool{true, false} {
-		e := world{managed: managed, template: []string{"gsi1"}, table: []string{"gsi1"}, wanted: []string{"gsi1"}}.evolution()
-		e.wanted[0].projection = "KEYS_ONLY"
+		e := simulatedAccount{managed: managed, template: []string{"gsi1"}, table: []string{"gsi1"}, wanted: []string{"gsi1"}}.evolution()
+		e.wantedIndexes[0].projection = "KEYS_ONLY"
 		if _, err := e.steps(); err == nil || !strings.Contains(err.Error(), "DynamoDB cannot change an index") {
 			t.Errorf("another projection: %v", err)
 		}
 	}
-	w := world{managed: true, wanted: []string{"new"}}
+	w := simulatedAccount{managed: true, wanted: []string{"new"}}
 	for n := range indexesMax {
 		w.table = append(w.table, fmt.Sprint("gsi", n))
 	}
@@ -224,7 +224,7 @@ func TestUpgradeOfIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write(w.log+".next", string(next.text()))
+	w.write(w.logPath+".next", string(next.text()))
 	w.creating["gsi1"] = false
 	last := all[len(all)-1].name
 	requireContains(t, w.deploy(0, "--yes"), "step 1    add the index gsi1 to the table, alone", "the index gsi1 is CREATING",
@@ -252,7 +252,7 @@ func TestUpgradeOfIndexes(t *testing.T) {
 
 // Ensure an index that a rolled-back update left behind is removed before it is added again. An
 // index that the table lacks is added. An index that is in neither version stays and is reported.
-func TestLeftIndexes(t *testing.T) {
+func TestLeftoverIndexes(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_ROLLBACK_COMPLETE"
 	all, err := w.template.indexes()
@@ -282,7 +282,7 @@ func TestErrInterruptedWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.creating["gsi2"] = false
-	err = d.waitForTable(ctx, "the-table", tableState.busy)
+	err = d.waitForTable(ctx, "the-table", tableState.pendingChanges)
 	if err == nil || !strings.Contains(err.Error(), "interrupted while the index gsi2 is CREATING; DynamoDB continues without this program. Run this again") {
 		t.Error(err)
 	}

@@ -47,18 +47,18 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 		fmt.Fprintf(d.out, "note      the concurrency of the account is unknown: %s\n", err)
 		return nil
 	}
-	limit, functions := settings.AccountLimit, len(infra.New().Functions)
+	limit, functionCount := settings.AccountLimit, len(infra.New().Functions)
 	raise := "request more from AWS:\n  aws service-quotas request-service-quota-increase" + d.awsFlags() + " --service-code lambda --quota-code " + concurrencyQuota + " --desired-value 1000"
-	each := reservation(d.value(s, infra.ParamConcurrency))
+	perFunction := reservation(d.value(s, infra.ParamConcurrency))
 	// The deploy releases the reservations of the deployed stack first.
-	free := limit.UnreservedConcurrentExecutions + functions*reservation(s.parameter(infra.ParamConcurrency))
-	if each > 0 && free-functions*each < unreservedMin {
+	free := limit.UnreservedConcurrentExecutions + functionCount*reservation(s.parameter(infra.ParamConcurrency))
+	if perFunction > 0 && free-functionCount*perFunction < unreservedMin {
 		choice := "Use -1, which reserves nothing"
-		if most := (free - unreservedMin) / functions; most > 0 {
+		if most := (free - unreservedMin) / functionCount; most > 0 {
 			choice = fmt.Sprintf("Choose at most %d, or -1, which reserves nothing", most)
 		}
 		return fmt.Errorf(`%s=%d reserves %d for each of the %d functions, %d in all. The account has %d in %s that no other function reserves, and AWS refuses to leave fewer than %d unreserved.
-%s; or %s`, infra.ParamConcurrency, each, each, functions, functions*each, free, d.account.config.Region, unreservedMin, choice, raise)
+%s; or %s`, infra.ParamConcurrency, perFunction, perFunction, functionCount, functionCount*perFunction, free, d.account.config.Region, unreservedMin, choice, raise)
 	}
 	if limit.ConcurrentExecutions < unreservedMin {
 		fmt.Fprintf(d.out, `note      the account can run only %d functions at once in %s, as new accounts can. Each request needs one while it
@@ -116,9 +116,9 @@ func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
 	for _, p := range changed {
 		wanted, _ := strconv.Atoi(p.value) // Set has validated the value
 		for _, w := range warm {
-			if has := w.units(p.name); p.isWarmThroughput() && 0 < wanted && wanted < has {
+			if current := w.units(p.name); p.isWarmThroughput() && 0 < wanted && wanted < current {
 				return fmt.Errorf("%s=%d: %s can already serve %d, and DynamoDB cannot lower that; choose %d or more, or 0 to leave it as it is",
-					p.name, wanted, w.name, has, has)
+					p.name, wanted, w.name, current, current)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 		return nil
 	}
 	check := func(c changeSet) error {
-		return errors.Join(c.checkTableAlone("Modify"), c.check(p.next, p.next, false))
+		return errors.Join(c.checkOnlyTableChanges("Modify"), c.check(p.next, p.next, false))
 	}
 	if err := d.deployTemplate(ctx, p.next, check, d.throughput.flags(d.stack)...); err != nil {
 		return fmt.Errorf("everything but the throughput was deployed: %w", err)

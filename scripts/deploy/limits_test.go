@@ -51,11 +51,11 @@ func TestConcurrency(t *testing.T) {
 // Ensure a new stack keeps the account's existing role for API Gateway's logs, unless a flag
 // overrides it. An upgrade keeps the stack's parameter.
 func TestGatewayRole(t *testing.T) {
-	const role, setting = "arn:aws:iam::111122223333:role/logs", "growth-workspace:GatewayLogsRole="
+	const role, parameterPrefix = "arn:aws:iam::111122223333:role/logs", "growth-workspace:GatewayLogsRole="
 	w := newFakeAWS(t)
 	w.logsRole, w.statusAfterCDK = role, "CREATE_COMPLETE"
 	requireContains(t, w.deploy(0, "--yes"), role, "--param GatewayLogsRole=create")
-	requireContains(t, w.loggedCalls(), setting+"existing")
+	requireContains(t, w.loggedCalls(), parameterPrefix+"existing")
 	for name, change := range map[string]func(*fakeAWS) []string{
 		"no role":  func(w *fakeAWS) []string { w.logsRole = ""; return nil },
 		"upgrade":  func(w *fakeAWS) []string { w.status = "CREATE_COMPLETE"; return nil },
@@ -64,7 +64,7 @@ func TestGatewayRole(t *testing.T) {
 		w := newFakeAWS(t)
 		w.logsRole, w.statusAfterCDK = role, "CREATE_COMPLETE"
 		w.deploy(0, append(change(w), "--yes")...)
-		if strings.Contains(w.loggedCalls(), setting+"existing") {
+		if strings.Contains(w.loggedCalls(), parameterPrefix+"existing") {
 			t.Errorf("%s: the stack gets the existing role", name)
 		}
 	}

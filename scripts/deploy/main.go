@@ -127,7 +127,7 @@ func (d *deployer) start(ctx context.Context) error {
 	if d.diff {
 		return d.printDiff(ctx)
 	}
-	if d.planned {
+	if d.planOnly {
 		return d.printPlanned(ctx, stack)
 	}
 	return d.deploy(ctx, stack)

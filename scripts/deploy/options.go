@@ -17,7 +17,7 @@ type options struct {
 	stack, region, profile string
 	table, arch            string
 	parameters             settings
-	diff, planned          bool
+	diff, planOnly         bool
 	destroy, confirmed     bool
 	adoptTable             bool
 	synthDir               string
@@ -87,7 +87,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. Other parameters keep\n"+
 		"their deployed values; in a new stack they have their defaults")
 	flags.BoolVar(&o.diff, "diff", false, "show what would change, and change nothing")
-	flags.BoolVar(&o.planned, "plan", false, "show the steps, what they change in resources and permissions, and change nothing")
+	flags.BoolVar(&o.planOnly, "plan", false, "show the steps, what they change in resources and permissions, and change nothing")
 	flags.BoolVar(&o.destroy, "destroy", false, "delete the stack; the table stays")
 	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
 	flags.StringVar(&o.synthDir, "synth", "", "write the stack's template into this `folder`, without calling AWS")
@@ -109,22 +109,22 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, err
 	}
 	switch {
-	case countTrue(o.diff, o.planned, o.destroy, o.synthDir != "") > 1:
+	case countTrue(o.diff, o.planOnly, o.destroy, o.synthDir != "") > 1:
 		return o, errors.New("--diff, --plan, --destroy and --synth cannot be combined")
 	case o.destroy && (o.table != "" || o.arch != "" || len(o.parameters) > 0):
 		return o, errors.New("--destroy deletes the stack as it is, so it cannot be combined with --table, --arch and --param")
-	case o.adoptTable && (o.diff || o.planned || o.destroy || o.synthDir != ""):
+	case o.adoptTable && (o.diff || o.planOnly || o.destroy || o.synthDir != ""):
 		return o, errors.New("--adopt changes the stack, so it cannot be combined with --diff, --plan, --destroy and --synth")
 	}
 	if o.arch == "amd64" { // the name that Go uses for x86_64
 		o.arch = "x86_64"
 	}
-	for flag, s := range map[string]setting{"--table": {infra.ParamTable, o.table}, "--arch": {infra.ParamArchitecture, o.arch}} {
+	for flagName, s := range map[string]setting{"--table": {infra.ParamTable, o.table}, "--arch": {infra.ParamArchitecture, o.arch}} {
 		if s.value == "" {
 			continue
 		}
 		if err := o.parameters.Set(s.name + "=" + s.value); err != nil {
-			return o, fmt.Errorf("%s: %w", flag, err)
+			return o, fmt.Errorf("%s: %w", flagName, err)
 		}
 	}
 	return o, nil

@@ -22,18 +22,18 @@ type plan struct {
 // plan compares the deployed version and the table with the new version.
 func (d *deployer) plan(ctx context.Context, s deployedStack, next template) (p plan, err error) {
 	p.next = next
-	if p.wanted, err = next.indexes(); err != nil {
+	if p.wantedIndexes, err = next.indexes(); err != nil {
 		return p, err
 	}
-	own := "" // the name of the table that the stack manages
+	managedTable := "" // the name of the table that the stack manages
 	if s.exists() && !s.neverDeployed() {
 		if p.deployed, err = d.account.template(ctx, d.stack); err != nil {
 			return p, err
 		}
-		if p.evolution.deployed, err = p.deployed.indexes(); err != nil {
+		if p.evolution.deployedIndexes, err = p.deployed.indexes(); err != nil {
 			return p, err
 		}
-		if own, err = d.account.stackResource(ctx, d.stack, infra.TableID); err != nil {
+		if managedTable, err = d.account.stackResource(ctx, d.stack, infra.TableID); err != nil {
 			return p, err
 		}
 	}
@@ -41,9 +41,9 @@ func (d *deployer) plan(ctx context.Context, s deployedStack, next template) (p 
 	if !ok {
 		chosen = s.parameter(infra.ParamTable)
 	}
-	name := valueOr(chosen, own)
-	p.managed = chosen == "" || chosen == own
-	p.releasesTable = own != "" && !p.managed
+	name := valueOr(chosen, managedTable)
+	p.managed = chosen == "" || chosen == managedTable
+	p.releasesTable = managedTable != "" && !p.managed
 	if name != "" {
 		if p.table, err = d.account.table(ctx, name); err != nil {
 			return p, err
@@ -70,7 +70,7 @@ func (p plan) print(d *deployer) {
 	if slices.ContainsFunc(p.steps, func(s step) bool { return len(s.indexAdded()) > 0 }) {
 		fmt.Fprintln(d.out, "DynamoDB fills a new index while the table is in use: this takes minutes to hours, and costs a write for each record in it.")
 	}
-	for _, name := range p.foreign() {
+	for _, name := range p.foreignIndexes() {
 		fmt.Fprintf(d.out, `note      the index %[1]s of the table %[2]s belongs to neither version. If a rolled-back update left it behind, remove it:
           aws dynamodb update-table%[3]s --table-name %[2]s --global-secondary-index-updates '[{"Delete":{"IndexName":"%[1]s"}}]'
 `, name, p.table.name, d.awsFlags())
@@ -82,7 +82,7 @@ func (p plan) template(s step) (template, error) {
 	if s.kind == addIndex {
 		return p.deployed.withIndexes(s.indexes)
 	}
-	if len(s.indexes) == len(p.wanted) {
+	if len(s.indexes) == len(p.wantedIndexes) {
 		return p.next, nil
 	}
 	return p.next.withIndexes(s.indexes)
@@ -105,11 +105,11 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 	table := p.table.name
 	if s.kind == deployStack {
 		if table != "" {
-			if err := d.waitForTable(ctx, table, missing(p.wanted)); err != nil {
+			if err := d.waitForTable(ctx, table, describeMissing(p.wantedIndexes)); err != nil {
 				return err
 			}
 		}
-		before, err := d.earlierVersion(ctx)
+		before, err := d.readCurrentVersion(ctx)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 	if s.kind == deleteTableIndex {
 		return d.removeTableIndex(ctx, table, s.index.name)
 	}
-	if err := d.waitForTable(ctx, table, tableState.busy); err != nil {
+	if err := d.waitForTable(ctx, table, tableState.pendingChanges); err != nil {
 		return err
 	}
 	var err error
@@ -135,10 +135,10 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 		return fmt.Errorf("%s: %w", s, err)
 	}
 	return d.waitForTable(ctx, table, func(t tableState) string {
-		if waitsFor := missing(s.indexAdded())(t); waitsFor != "" {
-			return waitsFor // the response may be older than the update
+		if reason := describeMissing(s.indexAdded())(t); reason != "" {
+			return reason // the response may be older than the update
 		}
-		return t.busy()
+		return t.pendingChanges()
 	})
 }
 
@@ -150,7 +150,7 @@ func (d *deployer) removeTableIndex(ctx context.Context, table, name string) err
 		if ok && i.status == "CREATING" && i.backfilling {
 			return ""
 		}
-		return t.busy()
+		return t.pendingChanges()
 	})
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (d *deployer) removeTableIndex(ctx context.Context, table, name string) err
 			return fmt.Errorf("remove the index %s of the table %s: %w", name, table, err)
 		}
 	}
-	return d.waitForTable(ctx, table, tableState.busy)
+	return d.waitForTable(ctx, table, tableState.pendingChanges)
 }
 
 // updateStack deploys the template of a step.
@@ -246,7 +246,7 @@ func (d *deployer) executeTemplate(ctx context.Context, t template, check func(c
 	}
 	fmt.Fprintf(d.out, "changes   %s\n", c.summary())
 	d.announce("updating the stack")
-	if err := d.cdk(ctx, "deploy", d.stack, "--require-approval", "never", "--method", "execute-change-set", "--change-set-name", changeSetName); err != nil {
+	if err := d.runCDK(ctx, "deploy", d.stack, "--require-approval", "never", "--method", "execute-change-set", "--change-set-name", changeSetName); err != nil {
 		return d.deployError(err)
 	}
 	return nil
@@ -258,7 +258,7 @@ func (c changeSet) checkStep(p plan, s step, t template) error {
 		return nil // everything is new
 	}
 	if s.kind != deployStack {
-		if err := c.checkTableAlone("Modify"); err != nil {
+		if err := c.checkOnlyTableChanges("Modify"); err != nil {
 			return err
 		}
 	}
@@ -268,12 +268,12 @@ func (c changeSet) checkStep(p plan, s step, t template) error {
 // prepareChangeSet uploads a template and the files that it refers to, and creates a change set for
 // it.
 func (d *deployer) prepareChangeSet(ctx context.Context, t template, flags ...string) (changeSet, error) {
-	if err := d.useTemplate(t); err != nil {
+	if err := d.replaceTemplate(t); err != nil {
 		return changeSet{}, err
 	}
 	d.announce("creating a change set")
 	args := []string{"deploy", d.stack, "--require-approval", "never", "--method", "prepare-change-set", "--change-set-name", changeSetName}
-	if err := d.cdk(ctx, append(args, flags...)...); err != nil {
+	if err := d.runCDK(ctx, append(args, flags...)...); err != nil {
 		return changeSet{}, d.deployError(err)
 	}
 	return d.account.changeSet(ctx, d.stack)

@@ -27,9 +27,9 @@ type earlierVersion struct {
 	document []byte // the OpenAPI document that the earlier version served; nil if unknown
 }
 
-// earlierVersion reads the current state of the stack. It returns nil if no version was deployed
-// before.
-func (d *deployer) earlierVersion(ctx context.Context) (*earlierVersion, error) {
+// readCurrentVersion reads the state of the stack before an update. It returns nil if no version is
+// deployed.
+func (d *deployer) readCurrentVersion(ctx context.Context) (*earlierVersion, error) {
 	stack, err := d.account.stack(ctx, d.stack)
 	if err != nil || !stack.exists() || stack.neverDeployed() {
 		return nil, err
@@ -51,11 +51,11 @@ func (d *deployer) earlierVersion(ctx context.Context) (*earlierVersion, error) 
 // checkRollout runs the read-only checks after an update of the stack. If a check fails, it reverts
 // the stack to the earlier version and returns an error.
 func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) error {
-	now, err := d.account.stack(ctx, d.stack)
+	currentStack, err := d.account.stack(ctx, d.stack)
 	if err != nil {
 		return err
 	}
-	if now.parameter(infra.ParamConcurrency) == "0" {
+	if currentStack.parameter(infra.ParamConcurrency) == "0" {
 		fmt.Fprintln(d.out, "checked   nothing: the service is stopped (ReservedConcurrency=0)")
 		return nil
 	}
@@ -77,17 +77,17 @@ func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) err
 	case errors.Is(failure, errUnreachable):
 		return fmt.Errorf("the new version is deployed, but could not be checked: %w\nIf it responds elsewhere, there is nothing to do; otherwise deploy the earlier version", failure)
 	}
-	return d.goBack(ctx, before, now, failure)
+	return d.rollBack(ctx, before, currentStack, failure)
 }
 
-// goBack reverts the stack to the earlier version. It always returns an error, which says what
+// rollBack reverts the stack to the earlier version. It always returns an error, which says what
 // failed and which version is running now.
-func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deployedStack, failure error) error {
+func (d *deployer) rollBack(ctx context.Context, before *earlierVersion, currentStack deployedStack, failure error) error {
 	deployed, err := d.account.template(ctx, d.stack)
 	if err != nil {
 		return fmt.Errorf("the new version is deployed and does not work: %w\nIt is still running: %w", failure, err)
 	}
-	if reason := before.blocksWayBack(now, deployed); reason != "" {
+	if reason := before.rollbackBlocker(currentStack, deployed); reason != "" {
 		return fmt.Errorf("the new version is deployed and does not work: %w\nIt is still running: %s", failure, reason)
 	}
 	fmt.Fprintf(d.out, "failed    %s\nrollback  to the earlier version: its template and its parameters\n", failure)
@@ -116,17 +116,17 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 	return fmt.Errorf("the new version does not work: %w\n%s", failure, text)
 }
 
-// blocksWayBack returns the reason why the stack cannot be reverted without a decision by the
+// rollbackBlocker returns the reason why the stack cannot be reverted without a decision by the
 // operator, or an empty string.
-func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) string {
+func (v *earlierVersion) rollbackBlocker(currentStack deployedStack, deployed template) string {
 	if v == nil {
 		return "there is no earlier version to roll back to. Fix the cause, and deploy again"
 	}
 	switch {
-	case reflect.DeepEqual(v.stack.Parameters, now.Parameters) && reflect.DeepEqual(v.template, deployed):
+	case reflect.DeepEqual(v.stack.Parameters, currentStack.Parameters) && reflect.DeepEqual(v.template, deployed):
 		return "the update has changed nothing, so the earlier version is the same"
-	case v.stack.output("TableName") != now.output("TableName"):
-		return "the update has also changed the table that the service uses, from " + v.stack.output("TableName") + " to " + now.output("TableName") +
+	case v.stack.output("TableName") != currentStack.output("TableName"):
+		return "the update has also changed the table that the service uses, from " + v.stack.output("TableName") + " to " + currentStack.output("TableName") +
 			". Decide which table has the right records, then deploy the earlier version with --table"
 	}
 	earlier, err := v.template.indexes()
@@ -138,7 +138,7 @@ func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) str
 		return err.Error()
 	}
 	for _, i := range current {
-		if !has(earlier, i.name) {
+		if !containsIndex(earlier, i.name) {
 			return "the earlier version does not have the index " + i.name + ", so a rollback would remove it. Fix the new version, or deploy the earlier one"
 		}
 	}

@@ -130,13 +130,13 @@ func TestChecks(t *testing.T) {
 	w := newUpgrade(t, "")
 	output := w.deploy(0, "--yes")
 	for _, c := range readOnlyChecks() {
-		requireContains(t, output, c.proves)
+		requireContains(t, output, c.description)
 	}
 }
 
 // Ensure each fault of a new version is found by the right check. The stack must then be reverted
 // to the earlier template and parameters.
-func TestWayBack(t *testing.T) {
+func TestRollback(t *testing.T) {
 	for wrong, check := range map[string]string{
 		"code": "aliases", "settings": "aliases", "document": "document", "status of the document": "document", "table": "functions",
 		"key": "no key", "envelope": "unknown path", "Allow of /openapi.json": "method", "Allow of /mcp": "mcp", "tools": "mcp", "id": "functions",
@@ -155,7 +155,7 @@ func TestWayBack(t *testing.T) {
 }
 
 // Ensure that the stack is reverted without a canary, and that the output says so.
-func TestWayBackFromCanary(t *testing.T) {
+func TestRollbackFromCanary(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamRollout, infra.RolloutCanary}}
 	requireContains(t, w.deploy(1, "--yes"), "Pass --param Rollout=canary to the next deploy")
@@ -163,7 +163,7 @@ func TestWayBackFromCanary(t *testing.T) {
 }
 
 // Ensure the stack can be reverted to a version without aliases.
-func TestWayBackToVersionWithoutAliases(t *testing.T) {
+func TestRollbackToVersionWithoutAliases(t *testing.T) {
 	w := newUpgrade(t, "document")
 	delete(w.template["Resources"].(map[string]any), "CompanyFunctionAliaslive")
 	output := w.deploy(1, "--yes")
@@ -185,7 +185,7 @@ func TestErrUnreachable(t *testing.T) {
 
 // Ensure nothing is reverted after the first deploy of a stack or after a deploy that changed
 // nothing.
-func TestErrNoWayBack(t *testing.T) {
+func TestErrNoRollback(t *testing.T) {
 	w := newFakeAWS(t)
 	w.wrong, w.statusAfterCDK = "document", "CREATE_COMPLETE"
 	requireContains(t, w.deploy(1, "--yes"), "does not work", "there is no earlier version to roll back to")
@@ -198,7 +198,7 @@ func TestErrNoWayBack(t *testing.T) {
 
 // Ensure the stack is not reverted without the operator's decision if the update switched the table
 // or added an index.
-func TestErrWayBackOfTable(t *testing.T) {
+func TestErrRollbackOfTable(t *testing.T) {
 	w := newUpgrade(t, "")
 	d := &deployer{options: options{stack: "growth-workspace"}}
 	var err error
@@ -206,12 +206,12 @@ func TestErrWayBackOfTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := &earlierVersion{stack: deployedStack{Outputs: []keyValue{{Output: "TableName", Result: "another"}}}, template: template{"Description": "x"}}
-	now, err := d.account.stack(t.Context(), d.stack)
+	currentStack, err := d.account.stack(t.Context(), d.stack)
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireContains(t, before.blocksWayBack(now, w.template), "from another to the-table")
-	before.stack = now
+	requireContains(t, before.rollbackBlocker(currentStack, w.template), "from another to the-table")
+	before.stack = currentStack
 	indexes, err := w.template.indexes()
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestErrWayBackOfTable(t *testing.T) {
 	if before.template, err = w.template.withIndexes(indexes[1:]); err != nil {
 		t.Fatal(err)
 	}
-	requireContains(t, before.blocksWayBack(now, w.template), "the index "+indexes[0].name)
+	requireContains(t, before.rollbackBlocker(currentStack, w.template), "the index "+indexes[0].name)
 }
 
 // Ensure a stopped service is not checked.
@@ -230,7 +230,7 @@ func TestStoppedServiceIsNotChecked(t *testing.T) {
 }
 
 // Ensure reverting to a version whose service was stopped does not report the stop as a failure.
-func TestWayBackToStoppedService(t *testing.T) {
+func TestRollbackToStoppedService(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamConcurrency, "0"}}
 	requireContains(t, w.deploy(1, "--yes", "--param", "ReservedConcurrency=-1"), "The stack is back at the earlier version, which is stopped, as before")
@@ -238,8 +238,8 @@ func TestWayBackToStoppedService(t *testing.T) {
 
 // Ensure that, when the last update of a switch is reverted, the output says that the service
 // refuses writes.
-func TestWayBackIntoSwitch(t *testing.T) {
+func TestRollbackIntoSwitch(t *testing.T) {
 	w := newUpgrade(t, "document")
-	w.parameters, w.managed = settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}, ""
+	w.parameters, w.managedTable = settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}, ""
 	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "The stack is back at the earlier version", "the service refuses writes, as before: the parameter SecondTableName is the-table")
 }

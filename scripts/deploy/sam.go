@@ -130,14 +130,14 @@ func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed [
 	if p.deployed, err = parseTemplate(deployed); err != nil {
 		return p, nil, err
 	}
-	if p.evolution.deployed, err = p.deployed.indexes(); err != nil {
+	if p.evolution.deployedIndexes, err = p.deployed.indexes(); err != nil {
 		return p, nil, err
 	}
-	if p.wanted, err = to.indexes(); err != nil {
+	if p.wantedIndexes, err = to.indexes(); err != nil {
 		return p, nil, err
 	}
 	p.table = tableState{name: "TABLE", status: "ACTIVE"}
-	for _, i := range p.evolution.deployed {
+	for _, i := range p.evolution.deployedIndexes {
 		p.table.indexes = append(p.table.indexes, tableIndex{i.indexKeys, "ACTIVE", false})
 	}
 	p.steps, err = p.evolution.steps()
@@ -176,8 +176,8 @@ func (d *deployer) printWait(table string) {
 // replaceIndexes returns the text of a template with the indexes of another template. Everything
 // else stays unchanged and in the same order, because SAM's digest of the API depends on the order
 // of the functions.
-func replaceIndexes(text []byte, with template) (out []byte, err error) {
-	properties, _ := with.resource(infra.TableID)["Properties"].(map[string]any)
+func replaceIndexes(text []byte, source template) (out []byte, err error) {
+	properties, _ := source.resource(infra.TableID)["Properties"].(map[string]any)
 	out = text
 	for _, name := range []string{"AttributeDefinitions", "GlobalSecondaryIndexes"} {
 		if out, err = infra.SetInTemplate(out, properties[name], "Resources", infra.TableID, "Properties", name); err != nil {

@@ -43,9 +43,9 @@ type smoke struct {
 
 // smokeCheck is one check of a deployed stack.
 type smokeCheck struct {
-	name   string
-	proves string
-	run    func(context.Context, *smoke) error
+	name        string
+	description string
+	run         func(context.Context, *smoke) error
 }
 
 // readOnlyChecks returns the checks that change nothing and need no valid key.
@@ -102,12 +102,12 @@ func (a *account) gateway(api string) (*url.URL, *http.Client, error) {
 		return nil, nil, err
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true} // a new connection for each check
-	at := base.Host
+	dialHost := base.Host
 	base.Host, base.Path = api+".execute-api."+a.config.Region+"."+a.domain(), "/"+infra.StageName
-	if at != "execute-api."+a.config.Region+"."+a.domain() {
+	if dialHost != "execute-api."+a.config.Region+"."+a.domain() {
 		transport.Proxy = nil
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, at)
+			return (&net.Dialer{}).DialContext(ctx, network, dialHost)
 		}
 	}
 	return base, &http.Client{Transport: transport, Timeout: callTimeout}, nil
@@ -168,22 +168,22 @@ func (s *smoke) requireError(ctx context.Context, method, path, key string, code
 	var envelope struct {
 		Errors []struct{ Code, Message string }
 	}
-	wrong := func(what string) error {
+	mismatch := func(what string) error {
 		return fmt.Errorf("%s %s: %s: %d %s", method, path, what, got.status, got.excerpt())
 	}
 	switch {
 	case got.status != code.Status():
-		return nil, wrong(fmt.Sprintf("the status should be %d", code.Status()))
+		return nil, mismatch(fmt.Sprintf("the status should be %d", code.Status()))
 	case json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) || envelope.Errors[0].Message == "":
-		return nil, wrong("the body should be the envelope of one error " + string(code))
+		return nil, mismatch("the body should be the envelope of one error " + string(code))
 	}
 	for _, name := range []string{"Service-Request-Id", "Service-Version"} {
 		if got.header.Get(name) == "" {
-			return nil, wrong("the response should have the header " + name)
+			return nil, mismatch("the response should have the header " + name)
 		}
 	}
 	if cache := got.header.Get("Cache-Control"); cache != "no-store" {
-		return nil, wrong("Cache-Control should be no-store, and is " + cache)
+		return nil, mismatch("Cache-Control should be no-store, and is " + cache)
 	}
 	return got.header, nil
 }
@@ -200,7 +200,7 @@ func checkAliases(ctx context.Context, s *smoke) error {
 		if err != nil {
 			return err
 		}
-		if live.Code != newest.Code || !reflect.DeepEqual(live.functionSettings, newest.functionSettings) {
+		if live.CodeSHA256 != newest.CodeSHA256 || !reflect.DeepEqual(live.functionSettings, newest.functionSettings) {
 			return fmt.Errorf("the alias of %s names version %s, which has other code or settings than the function", f.Name, live.Version)
 		}
 		if s.dist == "" {
@@ -210,7 +210,7 @@ func checkAliases(ctx context.Context, s *smoke) error {
 		if err != nil {
 			return err
 		}
-		if sum := sha256.Sum256(zip); live.Code != base64.StdEncoding.EncodeToString(sum[:]) {
+		if sum := sha256.Sum256(zip); live.CodeSHA256 != base64.StdEncoding.EncodeToString(sum[:]) {
 			return fmt.Errorf("the alias of %s names version %s, whose code is not that of this build", f.Name, live.Version)
 		}
 	}
@@ -315,15 +315,15 @@ func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck)
 				return err
 			}
 		}
-		fmt.Fprintf(d.out, "checked   %s\n", c.proves)
+		fmt.Fprintf(d.out, "checked   %s\n", c.description)
 	}
 	return nil
 }
 
 // functionState is the configuration of a version of a function.
 type functionState struct {
-	Version string
-	Code    string `json:"CodeSha256"`
+	Version    string
+	CodeSHA256 string `json:"CodeSha256"`
 	functionSettings
 }
 

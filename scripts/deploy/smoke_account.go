@@ -25,7 +25,7 @@ import (
 // checkOperate creates the company that the checks use. tidy deletes it.
 func checkOperate(ctx context.Context, a *acceptance) error {
 	var made struct{ CompanyID, Key string }
-	if err := a.operate(ctx, &made, "company", "create", "--name", "Smoke test", "--issue-key"); err != nil {
+	if err := a.runOperatorCommand(ctx, &made, "company", "create", "--name", "Smoke test", "--issue-key"); err != nil {
 		return err
 	}
 	a.company, a.companyKey, a.companyMade = made.CompanyID, made.Key, time.Now()
@@ -148,7 +148,7 @@ func checkOversize(ctx context.Context, a *acceptance) error {
 // reserving a concurrency of 0, and then removes the reservation.
 func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	if a.stack.parameter(infra.ParamConcurrency) != "-1" {
-		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errNotAnswered)
+		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errInconclusive)
 	}
 	function := a.functions["openapi"]
 	path := "2017-10-31/functions/" + url.PathEscape(function) + "/concurrency"
@@ -156,13 +156,13 @@ func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	// confirming it.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		back := a.retry(ctx, func() error { return a.account.rest(ctx, http.MethodDelete, "lambda", path, nil) })
-		if back != nil {
+		restoreErr := a.retry(ctx, func() error { return a.account.callREST(ctx, http.MethodDelete, "lambda", path, nil) })
+		if restoreErr != nil {
 			err = errors.Join(err, fmt.Errorf("the function %[1]s may be stopped; start it again: aws lambda delete-function-concurrency --region %[2]s --function-name %[1]s: %[3]w",
-				function, a.account.config.Region, back))
+				function, a.account.config.Region, restoreErr))
 		}
 	}()
-	if err := a.account.rest(ctx, http.MethodPut, "lambda", path, []byte(`{"ReservedConcurrentExecutions":0}`)); err != nil {
+	if err := a.account.callREST(ctx, http.MethodPut, "lambda", path, []byte(`{"ReservedConcurrentExecutions":0}`)); err != nil {
 		return err
 	}
 	var got smokeResponse
@@ -177,8 +177,8 @@ func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	return errors.Join(requireEnvelope(got, fault.Internal), requireRetryAfter(got))
 }
 
-// rest sends a request to a REST API of AWS.
-func (a *account) rest(ctx context.Context, method, service, path string, body []byte) error {
+// callREST sends a request to a REST API of AWS.
+func (a *account) callREST(ctx context.Context, method, service, path string, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, method, a.endpoint(service)+path, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -198,29 +198,29 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	var throttled smokeResponse
-	var found sync.Once
+	var once sync.Once
 	var group sync.WaitGroup
-	left := make(chan struct{}, burstRequests)
+	remaining := make(chan struct{}, burstRequests)
 	for range burstRequests {
-		left <- struct{}{}
+		remaining <- struct{}{}
 	}
-	close(left)
+	close(remaining)
 	for range burstAtOnce {
 		group.Go(func() {
-			for range left {
+			for range remaining {
 				got, err := a.request(ctx, http.MethodHead, openapi.DocumentPath, "")
 				if err != nil && ctx.Err() != nil {
 					return
 				}
 				if got.status == http.StatusTooManyRequests {
-					found.Do(func() { throttled = got; stop() })
+					once.Do(func() { throttled = got; stop() })
 				}
 			}
 		})
 	}
 	group.Wait()
 	if throttled.status == 0 {
-		return fmt.Errorf("%w: %d requests from here were too slow to be throttled at ThrottleRate %s", errNotAnswered, burstRequests, a.stack.parameter(infra.ParamThrottleRate))
+		return fmt.Errorf("%w: %d requests from here were too slow to be throttled at ThrottleRate %s", errInconclusive, burstRequests, a.stack.parameter(infra.ParamThrottleRate))
 	}
 	return requireRetryAfter(throttled)
 }
@@ -230,7 +230,7 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 func checkCanary(ctx context.Context, a *acceptance) error {
 	if a.stack.parameter(infra.ParamRollout) != infra.RolloutCanary {
 		return fmt.Errorf("%w: the stack has Rollout=%s; deploy with --param Rollout=canary, then another version, then run this again",
-			errNotAnswered, a.stack.parameter(infra.ParamRollout))
+			errInconclusive, a.stack.parameter(infra.ParamRollout))
 	}
 	application, err := a.account.stackResource(ctx, a.d.stack, infra.DeploymentsID)
 	if err != nil {
@@ -249,13 +249,13 @@ func checkCanary(ctx context.Context, a *acceptance) error {
 				} `json:"lastAttemptedDeployment"`
 			} `json:"deploymentGroupInfo"`
 		}
-		if err := a.codeDeploy(ctx, "GetDeploymentGroup", map[string]any{"applicationName": application, "deploymentGroupName": group}, &answer); err != nil {
+		if err := a.callCodeDeploy(ctx, "GetDeploymentGroup", map[string]any{"applicationName": application, "deploymentGroupName": group}, &answer); err != nil {
 			return err
 		}
 		switch last := answer.Info.Last; last.Status {
 		case "Succeeded":
 		case "":
-			return fmt.Errorf("%w: CodeDeploy has not deployed %s yet; deploy another version, then run this again", errNotAnswered, f.Name)
+			return fmt.Errorf("%w: CodeDeploy has not deployed %s yet; deploy another version, then run this again", errInconclusive, f.Name)
 		default:
 			return fmt.Errorf("the last deployment of %s, %s, is %s", f.Name, last.ID, last.Status)
 		}
@@ -263,7 +263,7 @@ func checkCanary(ctx context.Context, a *acceptance) error {
 	return nil
 }
 
-func (a *acceptance) codeDeploy(ctx context.Context, action string, in, out any) error {
+func (a *acceptance) callCodeDeploy(ctx context.Context, action string, in, out any) error {
 	return a.account.callJSON(ctx, "codedeploy", "1.1", "CodeDeploy_20141006."+action, in, out)
 }
 
@@ -287,7 +287,7 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	}
 	defer func() { _ = set(context.WithoutCancel(ctx), "OK") }() // the alarm's own evaluation would also reset it within minutes
 	kind := "Action"
-	if a.account.emulated() {
+	if a.account.isEmulated() {
 		kind = "StateUpdate" // an emulator changes the state but publishes nothing
 	}
 	err = a.retry(ctx, func() error {
@@ -309,8 +309,8 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 		}
 		return fmt.Errorf("the history of the alarm %s has no entry of the type %s", name, kind)
 	})
-	if err == nil && a.account.emulated() {
-		return fmt.Errorf("%w: the alarm rang, but an emulator publishes nothing", errNotAnswered)
+	if err == nil && a.account.isEmulated() {
+		return fmt.Errorf("%w: the alarm rang, but an emulator publishes nothing", errInconclusive)
 	}
 	return err
 }
@@ -328,7 +328,7 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 			LogGroupNames []string `json:"logGroupNames"`
 		} `json:"queryDefinitions"`
 	}
-	if err := a.logs(ctx, "DescribeQueryDefinitions", map[string]any{"queryDefinitionNamePrefix": a.d.stack + "/request"}, &saved); err != nil {
+	if err := a.callLogs(ctx, "DescribeQueryDefinitions", map[string]any{"queryDefinitionNamePrefix": a.d.stack + "/request"}, &saved); err != nil {
 		return err
 	}
 	if len(saved.QueryDefinitions) != 1 {
@@ -340,7 +340,7 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 			QueryID string `json:"queryId"`
 		}
 		now := time.Now()
-		err := a.logs(ctx, "StartQuery", map[string]any{
+		err := a.callLogs(ctx, "StartQuery", map[string]any{
 			"logGroupNames": query.LogGroupNames, "queryString": strings.ReplaceAll(query.QueryString, infra.QueryPlaceholder, id),
 			"startTime": now.Add(-15 * time.Minute).Unix(), "endTime": now.Unix(),
 		}, &started)
@@ -355,7 +355,7 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 			if err := a.d.pause(ctx, time.Second); err != nil {
 				return err
 			}
-			if err := a.logs(ctx, "GetQueryResults", map[string]any{"queryId": started.QueryID}, &result); err != nil {
+			if err := a.callLogs(ctx, "GetQueryResults", map[string]any{"queryId": started.QueryID}, &result); err != nil {
 				return err
 			}
 			if result.Status == "Failed" || result.Status == "Cancelled" || result.Status == "Timeout" {
@@ -369,7 +369,7 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 	})
 }
 
-func (a *acceptance) logs(ctx context.Context, action string, in, out any) error {
+func (a *acceptance) callLogs(ctx context.Context, action string, in, out any) error {
 	return a.account.callJSON(ctx, "logs", "1.1", "Logs_20140328."+action, in, out)
 }
 
@@ -383,7 +383,7 @@ const (
 // deletes the copy.
 func checkRestore(ctx context.Context, a *acceptance) (err error) {
 	// The latest time to which a table can be restored is about five minutes ago.
-	if err := a.wait(ctx, func() (bool, error) {
+	if err := a.waitForRestore(ctx, func() (bool, error) {
 		var backups struct {
 			ContinuousBackupsDescription struct {
 				PointInTimeRecoveryDescription struct{ LatestRestorableDateTime float64 }
@@ -404,13 +404,13 @@ func checkRestore(ctx context.Context, a *acceptance) (err error) {
 		return err
 	}
 	defer func() {
-		if deleted := a.account.callDynamoDB(context.WithoutCancel(ctx), "DeleteTable", map[string]any{"TableName": name}, &struct{}{}); deleted != nil {
+		if deleteErr := a.account.callDynamoDB(context.WithoutCancel(ctx), "DeleteTable", map[string]any{"TableName": name}, &struct{}{}); deleteErr != nil {
 			err = errors.Join(err, fmt.Errorf("the table %[1]s of the checks is still there, and DynamoDB deletes it only when it is ACTIVE: "+
 				"aws dynamodb wait table-exists --region %[2]s --table-name %[1]s && aws dynamodb delete-table --region %[2]s --table-name %[1]s: %[3]w",
-				name, a.account.config.Region, deleted))
+				name, a.account.config.Region, deleteErr))
 		}
 	}()
-	if err := a.wait(ctx, func() (bool, error) {
+	if err := a.waitForRestore(ctx, func() (bool, error) {
 		state, err := a.account.table(ctx, name)
 		return state.status == "ACTIVE", err
 	}); err != nil {
@@ -429,8 +429,9 @@ func checkRestore(ctx context.Context, a *acceptance) (err error) {
 	return nil
 }
 
-// wait calls a function repeatedly until it reports that it is done.
-func (a *acceptance) wait(ctx context.Context, done func() (bool, error)) error {
+// waitForRestore calls a function repeatedly until it reports that the restore is done. It gives up
+// after two hours.
+func (a *acceptance) waitForRestore(ctx context.Context, done func() (bool, error)) error {
 	for range restoreAttempts {
 		if ok, err := done(); ok || err != nil {
 			return err

@@ -48,7 +48,7 @@ func TestSmokeCheckNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, c := range accountChecks() {
-		if seen[c.name] || c.name == "" || c.proves == "" {
+		if seen[c.name] || c.name == "" || c.description == "" {
 			t.Errorf("the check %q comes twice, or proves nothing", c.name)
 		}
 		seen[c.name] = true
@@ -96,7 +96,7 @@ func TestCommandEnvironment(t *testing.T) {
 
 // Ensure checkSaturation removes the reservation even if the response to the call that set it was
 // lost.
-func TestSaturationIsTakenBack(t *testing.T) {
+func TestReservationIsRemoved(t *testing.T) {
 	var methods []string
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		methods = append(methods, r.Method)
@@ -106,10 +106,10 @@ func TestSaturationIsTakenBack(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	now := make(chan time.Time)
-	close(now)
+	elapsed := make(chan time.Time)
+	close(elapsed)
 	a := &acceptance{
-		d: &deployer{after: func(time.Duration) <-chan time.Time { return now }},
+		d: &deployer{after: func(time.Duration) <-chan time.Time { return elapsed }},
 		smoke: &smoke{functions: map[string]string{"openapi": "OpenAPI"}, account: &account{
 			config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")}, client: server.Client(),
 		}},

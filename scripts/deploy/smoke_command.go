@@ -62,7 +62,7 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 		flags.PrintDefaults()
 		fmt.Fprint(errOut, "\nChecks that can be left out:\n")
 		for _, c := range accountChecks()[1:] {
-			fmt.Fprintf(errOut, "  %-12s %s\n", c.name, c.proves)
+			fmt.Fprintf(errOut, "  %-12s %s\n", c.name, c.description)
 		}
 		return o, errHelp
 	case err != nil:
@@ -76,12 +76,12 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 
 // accountCheck is a check of the smoke command that needs an operator's credentials.
 type accountCheck struct {
-	name   string
-	proves string
-	// emulated reports whether the check can run in an emulated account. Otherwise it runs only in
-	// a real account.
-	emulated bool
-	run      func(context.Context, *acceptance) error
+	name        string
+	description string
+	// runsEmulated reports whether the check can run in an emulated account. Otherwise it runs only
+	// in a real account.
+	runsEmulated bool
+	run          func(context.Context, *acceptance) error
 }
 
 // accountChecks returns the checks in the order in which they run.
@@ -89,7 +89,7 @@ func accountChecks() []accountCheck {
 	return []accountCheck{
 		{"operate", "the operator's commands create a company, and its key works", true, checkOperate},
 		{"key", "a key can be created under an Idempotency-Key, in one transaction over two partitions, and once only", true, checkCreateKey},
-		{"role-may", "each function's role may do what the function needs, tried with a role that has the same policy", true, checkRoleMay},
+		{"role-may", "each function's role may do what the function needs, tried with a role that has the same policy", true, checkRoleAllowed},
 		{"role-denied", "and no more: not other areas, scans, PartiQL or the operator's index", false, checkRoleDenied},
 		{"ids", "Service-Request-Id is the gateway's extended id, and a caller cannot choose it", false, checkIDs},
 		{"gzip", "the gateway compresses for callers that accept gzip, and only for them", false, checkCompression},
@@ -114,9 +114,9 @@ type acceptance struct {
 	companyMade time.Time
 }
 
-// errNotAnswered is the error of a check that could not find out whether the account is correct,
+// errInconclusive is the error of a check that could not find out whether the account is correct,
 // for example because a burst was too slow.
-var errNotAnswered = errors.New("not answered")
+var errInconclusive = errors.New("not answered")
 
 func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err := d.prepareFolders(); err != nil {
@@ -153,26 +153,26 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	}
 	a := &acceptance{smoke: s, d: d, stack: stack, table: stack.output("TableName")}
 	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
-	failed, open := 0, 0
+	failed, unchecked := 0, 0
 	for _, c := range accountChecks() {
 		result, detail := "ok", ""
 		switch {
 		case slices.Contains(d.smoke.skipped, c.name):
 			result = "skipped"
-			open++
-		case !c.emulated && d.account.emulated():
+			unchecked++
+		case !c.runsEmulated && d.account.isEmulated():
 			result, detail = "NOT CHECKED", ": only a real account can answer"
-			open++
+			unchecked++
 		default:
-			if err := c.run(ctx, a); errors.Is(err, errNotAnswered) {
+			if err := c.run(ctx, a); errors.Is(err, errInconclusive) {
 				result, detail = "NOT CHECKED", ": "+err.Error()
-				open++
+				unchecked++
 			} else if err != nil {
 				result, detail = "FAILED", ": "+err.Error()
 				failed++
 			}
 		}
-		fmt.Fprintf(d.out, "%-11s %s: %s%s\n", result, c.name, c.proves, detail)
+		fmt.Fprintf(d.out, "%-11s %s: %s%s\n", result, c.name, c.description, detail)
 		if ctx.Err() != nil {
 			return errors.New("interrupted: not all checks have run")
 		}
@@ -180,20 +180,20 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 			return errors.New("the other checks need the company, which was not created")
 		}
 	}
-	fmt.Fprintf(d.out, "\n%d checks failed, %d are open.\n", failed, open)
+	fmt.Fprintf(d.out, "\n%d checks failed, %d are open.\n", failed, unchecked)
 	if failed > 0 {
 		return fmt.Errorf("%d checks failed", failed)
 	}
 	return nil
 }
 
-// emulated reports whether requests are sent to an emulator instead of AWS.
-func (a *account) emulated() bool { return !strings.Contains(a.endpoint("sts"), ".amazonaws.com") }
+// isEmulated reports whether requests are sent to an emulator instead of AWS.
+func (a *account) isEmulated() bool { return !strings.Contains(a.endpoint("sts"), ".amazonaws.com") }
 
-// operate runs the operator's command line program on the stack's table, and decodes its JSON
-// output. An interruption does not stop the command, because its output names the company that tidy
-// must delete.
-func (a *acceptance) operate(ctx context.Context, out any, args ...string) error {
+// runOperatorCommand runs the operator's command line program on the stack's table, and decodes its
+// JSON output. An interruption does not stop the command, because its output names the company that
+// tidy must delete.
+func (a *acceptance) runOperatorCommand(ctx context.Context, out any, args ...string) error {
 	args = append([]string{"run", "./scripts/workspace", "--json", "--table", a.table}, args...)
 	cmd := exec.Command("go", args...)
 	ignoreTerminal(cmd)
@@ -223,7 +223,7 @@ func (a *account) environment(ctx context.Context, env []string) ([]string, erro
 	}
 	env = append(env, "AWS_REGION="+a.config.Region,
 		"AWS_ACCESS_KEY_ID="+c.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+c.SecretAccessKey, "AWS_SESSION_TOKEN="+c.SessionToken)
-	if a.emulated() {
+	if a.isEmulated() {
 		env = append(env, "AWS_ENDPOINT_URL_DYNAMODB="+strings.TrimSuffix(a.endpoint("dynamodb"), "/"))
 	}
 	return env, nil
@@ -234,7 +234,7 @@ func (a *acceptance) tidy(ctx context.Context) error {
 	if a.company == "" {
 		return nil
 	}
-	if err := a.operate(ctx, nil, "company", "delete", a.company, "--yes"); err != nil {
+	if err := a.runOperatorCommand(ctx, nil, "company", "delete", a.company, "--yes"); err != nil {
 		return fmt.Errorf("the company %s of the checks is still there: %w", a.company, err)
 	}
 	return nil

@@ -37,9 +37,9 @@ type probeRole struct {
 	account  *account // with the role's credentials
 }
 
-// checkRoleMay tries one call in each area that a function serves. The operations of the function
-// make the same call.
-func checkRoleMay(ctx context.Context, a *acceptance) error {
+// checkRoleAllowed tries one call in each area that a function serves. The operations of the
+// function make the same call.
+func checkRoleAllowed(ctx context.Context, a *acceptance) error {
 	return a.eachRole(ctx, func(r probeRole) error {
 		for _, g := range r.function.Grants {
 			if !slices.Contains(g.Actions, "GetItem") || len(g.TransactionAreas) > 0 {
@@ -56,8 +56,8 @@ func checkRoleMay(ctx context.Context, a *acceptance) error {
 // checkRoleDenied tries calls that no function needs. It fails if AWS allows any of them.
 func checkRoleDenied(ctx context.Context, a *acceptance) error {
 	return a.eachRole(ctx, func(r probeRole) error {
-		own := r.function.Grants[0].Area
-		if err := a.retry(ctx, func() error { return a.getItem(ctx, r.account, own) }); err != nil { // until the policy takes effect
+		ownArea := r.function.Grants[0].Area
+		if err := a.retry(ctx, func() error { return a.getItem(ctx, r.account, ownArea) }); err != nil { // until the policy takes effect
 			return fmt.Errorf("the role of %s: %w", r.function.Name, err)
 		}
 		denied := map[string]func() error{
@@ -94,8 +94,8 @@ func checkRoleDenied(ctx context.Context, a *acceptance) error {
 }
 
 // getItem tries to read a record that does not exist in the company's partition of an area.
-func (a *acceptance) getItem(ctx context.Context, as *account, area string) error {
-	return as.callDynamoDB(ctx, "GetItem", map[string]any{
+func (a *acceptance) getItem(ctx context.Context, roleAccount *account, area string) error {
+	return roleAccount.callDynamoDB(ctx, "GetItem", map[string]any{
 		"TableName": a.table, "Key": map[string]any{"pk": map[string]string{"S": table.Partition(a.company, area)}, "sk": map[string]string{"S": "none"}},
 	}, &struct{}{})
 }
@@ -139,27 +139,27 @@ func (a *acceptance) createRole(ctx context.Context, r probeRole) error {
 	}
 	trust := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"AWS":"arn:%s:iam::%s:root"},"Action":"sts:AssumeRole"}]}`,
 		a.account.partition(), a.account.id)
-	if err := a.account.iam(ctx, nil, "CreateRole", "RoleName", r.name, "AssumeRolePolicyDocument", trust, "MaxSessionDuration", "3600"); err != nil {
+	if err := a.account.callIAM(ctx, nil, "CreateRole", "RoleName", r.name, "AssumeRolePolicyDocument", trust, "MaxSessionDuration", "3600"); err != nil {
 		return err
 	}
 	var policies struct {
 		Names []string `xml:"ListRolePoliciesResult>PolicyNames>member"`
 	}
-	if err := a.account.iam(ctx, &policies, "ListRolePolicies", "RoleName", from); err != nil {
+	if err := a.account.callIAM(ctx, &policies, "ListRolePolicies", "RoleName", from); err != nil {
 		return err
 	}
 	for _, name := range policies.Names {
 		var policy struct {
 			Document string `xml:"GetRolePolicyResult>PolicyDocument"`
 		}
-		if err := a.account.iam(ctx, &policy, "GetRolePolicy", "RoleName", from, "PolicyName", name); err != nil {
+		if err := a.account.callIAM(ctx, &policy, "GetRolePolicy", "RoleName", from, "PolicyName", name); err != nil {
 			return err
 		}
 		document, err := url.QueryUnescape(policy.Document)
 		if err != nil {
 			return fmt.Errorf("the policy %s of %s: %w", name, from, err)
 		}
-		if err := a.account.iam(ctx, nil, "PutRolePolicy", "RoleName", r.name, "PolicyName", name, "PolicyDocument", document); err != nil {
+		if err := a.account.callIAM(ctx, nil, "PutRolePolicy", "RoleName", r.name, "PolicyName", name, "PolicyDocument", document); err != nil {
 			return err
 		}
 	}
@@ -171,12 +171,12 @@ func (a *acceptance) deleteRole(ctx context.Context, name string) error {
 	var policies struct {
 		Names []string `xml:"ListRolePoliciesResult>PolicyNames>member"`
 	}
-	err := a.account.iam(ctx, &policies, "ListRolePolicies", "RoleName", name)
+	err := a.account.callIAM(ctx, &policies, "ListRolePolicies", "RoleName", name)
 	for _, policy := range policies.Names {
-		err = errors.Join(err, a.account.iam(ctx, nil, "DeleteRolePolicy", "RoleName", name, "PolicyName", policy))
+		err = errors.Join(err, a.account.callIAM(ctx, nil, "DeleteRolePolicy", "RoleName", name, "PolicyName", policy))
 	}
 	if err == nil {
-		err = a.account.iam(ctx, nil, "DeleteRole", "RoleName", name)
+		err = a.account.callIAM(ctx, nil, "DeleteRole", "RoleName", name)
 	}
 	var refused *awsError
 	if err != nil && !(errors.As(err, &refused) && refused.code == "NoSuchEntity") {
@@ -185,9 +185,9 @@ func (a *acceptance) deleteRole(ctx context.Context, name string) error {
 	return nil
 }
 
-// iam calls IAM, which has one endpoint for all regions of a partition. pairs alternates between
-// the names and the values of the request's parameters.
-func (a *account) iam(ctx context.Context, out any, action string, pairs ...string) error {
+// callIAM calls IAM, which has one endpoint for all regions of a partition. pairs alternates
+// between the names and the values of the request's parameters.
+func (a *account) callIAM(ctx context.Context, out any, action string, pairs ...string) error {
 	form := url.Values{"Action": {action}}
 	for n := 0; n < len(pairs); n += 2 {
 		form.Set(pairs[n], pairs[n+1])
@@ -196,7 +196,7 @@ func (a *account) iam(ctx context.Context, out any, action string, pairs ...stri
 		out = &struct{}{}
 	}
 	global := *a
-	if !a.emulated() {
+	if !a.isEmulated() {
 		global.config.Region = map[string]string{"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}[a.partition()]
 	}
 	if err := global.callQueryAPI(ctx, "iam", iamVersion, form, out); err != nil {
@@ -227,11 +227,11 @@ func (a *acceptance) assume(ctx context.Context, role string) (*account, error) 
 	if err != nil {
 		return nil, fmt.Errorf("assume the role %s: %w", role, err)
 	}
-	as, c := *a.account, response.Credentials
-	as.config.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	roleAccount, c := *a.account, response.Credentials
+	roleAccount.config.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: c.AccessKeyId, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}, nil
 	})
-	return &as, nil
+	return &roleAccount, nil
 }
 
 // retry calls a function until it succeeds, because IAM takes some seconds to propagate a change.

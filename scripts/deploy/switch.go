@@ -52,17 +52,17 @@ It uses %[2]s, and may also use %[3]s. To finish the switch, choose one of them:
 	}
 	var out []update
 	if second != table {
-		kept := d.parameters.without(infra.ParamTable, infra.ParamTableStream, infra.ParamAdopted)
-		out = append(out, update{"refuse writes, and allow the use of both tables", kept.with(infra.ParamSecondTable, table)})
+		oldTableParameters := d.parameters.without(infra.ParamTable, infra.ParamTableStream, infra.ParamAdopted)
+		out = append(out, update{"refuse writes, and allow the use of both tables", oldTableParameters.with(infra.ParamSecondTable, table)})
 	}
-	moved := d.parameters.with(infra.ParamSecondTable, old).with(infra.ParamAdopted, "no")
+	newTableParameters := d.parameters.with(infra.ParamSecondTable, old).with(infra.ParamAdopted, "no")
 	last := "accept writes"
 	if d.value(s, infra.ParamWrites) == "off" {
 		last = "still refuse writes, because Writes is off"
 	}
 	return append(out,
-		update{"read from " + table, moved},
-		update{last + ", and allow the use of " + table + " only", moved.with(infra.ParamSecondTable, "")}), nil
+		update{"read from " + table, newTableParameters},
+		update{last + ", and allow the use of " + table + " only", newTableParameters.with(infra.ParamSecondTable, "")}), nil
 }
 
 // requestTimeMax is the maximum time that a request can still run if it started before an update.
@@ -107,12 +107,12 @@ func (d *deployer) checkSwitch(ctx context.Context, s deployedStack, p plan) err
 	if !old.exists() {
 		return fmt.Errorf("the table %s of the stack does not exist", s.output("TableName"))
 	}
-	for _, i := range p.evolution.deployed {
-		if !has(p.wanted, i.name) {
+	for _, i := range p.evolution.deployedIndexes {
+		if !containsIndex(p.wantedIndexes, i.name) {
 			return fmt.Errorf("this version removes the index %s: deploy it first without --table, then switch to the other table", i.name)
 		}
 	}
-	if lacking := missing(p.wanted)(old); lacking != "" {
+	if lacking := describeMissing(p.wantedIndexes)(old); lacking != "" {
 		return fmt.Errorf("this version needs an index that the table %s lacks (%s): deploy it first without --table, then switch to the other table", old.name, lacking)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // contain a word that follows a minus sign.
 func requireUpdates(t *testing.T, w *fakeAWS, want ...string) {
 	t.Helper()
-	got := w.prepares()
+	got := w.prepareCalls()
 	if len(got) != len(want) {
 		t.Fatalf("%d updates instead of %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
 	}
@@ -42,7 +42,7 @@ func TestSwitch(t *testing.T) {
 
 // Ensure a switch that stopped can continue, go back, or go to a third table. No other deploy may
 // run until the switch is complete.
-func TestSwitchGoesOn(t *testing.T) {
+func TestSwitchResumes(t *testing.T) {
 	middle := settings{{infra.ParamSecondTable, "restored"}}
 	end := settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestSwitchGoesOn(t *testing.T) {
 			w := newFakeAWS(t)
 			w.status, w.parameters = "UPDATE_COMPLETE", test.parameters
 			if table, _ := test.parameters.lookup(infra.ParamTable); table != "" {
-				w.managed = ""
+				w.managedTable = ""
 			}
 			w.deploy(0, "--yes", "--table", test.table)
 			requireUpdates(t, w, test.want...)
@@ -89,7 +89,7 @@ func TestErrSwitchNeedsIndexes(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.missing = "UPDATE_COMPLETE", "gsi3"
 	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "the table the-table lacks (the index gsi3 does not exist): deploy it first without --table")
-	if len(w.prepares()) != 0 {
+	if len(w.prepareCalls()) != 0 {
 		t.Error("the stack was changed")
 	}
 }
@@ -110,7 +110,7 @@ func TestErrReadOnlyCanary(t *testing.T) {
 		w := newFakeAWS(t)
 		w.status, w.parameters = "UPDATE_COMPLETE", test.parameters
 		requireContains(t, w.deploy(1, append(test.args, "--yes")...), "add --param Rollout=all-at-once")
-		if len(w.prepares()) != 0 {
+		if len(w.prepareCalls()) != 0 {
 			t.Errorf("%s: the stack was changed", name)
 		}
 		w = newFakeAWS(t)
@@ -134,7 +134,7 @@ func TestEmptyTableName(t *testing.T) {
 	w.deploy(0, "--yes", "--param", "ExistingTableName=")
 	requireUpdates(t, w, "-ExistingTableName= -SecondTableName=the-table")
 	w = newFakeAWS(t)
-	w.status, w.parameters, w.managed = "UPDATE_COMPLETE", settings{{infra.ParamTable, "restored"}}, ""
+	w.status, w.parameters, w.managedTable = "UPDATE_COMPLETE", settings{{infra.ParamTable, "restored"}}, ""
 	requireContains(t, w.deploy(1, "--yes", "--param", "ExistingTableName="), "the stack uses the table restored", "none of its records")
 	requireUpdates(t, w)
 }

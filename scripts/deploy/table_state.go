@@ -75,8 +75,8 @@ func (a *account) table(ctx context.Context, name string) (tableState, error) {
 
 func (t tableState) exists() bool { return t.status != "" }
 
-// usable returns an error unless the table exists and can be used now.
-func (t tableState) usable(table, region string) error {
+// checkUsable returns an error unless the table exists and can be used now.
+func (t tableState) checkUsable(table, region string) error {
 	switch {
 	case !t.exists():
 		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, region)
@@ -96,9 +96,9 @@ func (t tableState) index(name string) (tableIndex, bool) {
 	return tableIndex{}, false
 }
 
-// busy describes what DynamoDB is changing in the table. It is empty if the table is ready for the
-// next change.
-func (t tableState) busy() string {
+// pendingChanges describes what DynamoDB is changing in the table. It is empty if the table is
+// ready for the next change.
+func (t tableState) pendingChanges() string {
 	var parts []string
 	if t.status != "ACTIVE" {
 		parts = append(parts, "the table is "+t.status)
@@ -161,10 +161,10 @@ const (
 	pauseMax = 15 * time.Second
 )
 
-// waitForTable calls the function ready with the state of the table until ready returns an empty
-// string. It prints any other result of ready to d.out.
-func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tableState) string) error {
-	said := ""
+// waitForTable calls describePending with the state of the table until describePending returns an
+// empty string. It prints any other result to d.out.
+func (d *deployer) waitForTable(ctx context.Context, name string, describePending func(tableState) string) error {
+	lastReason := ""
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {
 		t, err := d.account.table(ctx, name)
 		if err != nil {
@@ -173,16 +173,16 @@ func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tab
 		if !t.exists() {
 			return fmt.Errorf("the table %s was deleted", name)
 		}
-		waitsFor := ready(t)
-		if waitsFor == "" {
+		reason := describePending(t)
+		if reason == "" {
 			return nil
 		}
-		if waitsFor != said {
-			fmt.Fprintf(d.out, "waiting   %s\n", waitsFor)
-			said = waitsFor
+		if reason != lastReason {
+			fmt.Fprintf(d.out, "waiting   %s\n", reason)
+			lastReason = reason
 		}
 		if d.pause(ctx, pause) != nil {
-			return fmt.Errorf("interrupted while %s; DynamoDB continues without this program. Run this again", waitsFor)
+			return fmt.Errorf("interrupted while %s; DynamoDB continues without this program. Run this again", reason)
 		}
 	}
 }

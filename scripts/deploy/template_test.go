@@ -72,8 +72,8 @@ func TestIndexWithReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	all[0].definition["OnDemandThroughput"] = throughput
-	text := func(of template) string {
-		out, err := of.withIndexes(all)
+	text := func(tmpl template) string {
+		out, err := tmpl.withIndexes(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,11 +106,11 @@ func TestSAMPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(name string, indexes []index) string {
-		with, err := next.withIndexes(indexes)
+		modified, err := next.withIndexes(indexes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := replaceIndexes(text, with)
+		out, err := replaceIndexes(text, modified)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,28 +190,28 @@ func withoutIndexes(t *testing.T, text []byte) template {
 	return out
 }
 
-// Ensure useTemplate replaces the template of the cloud assembly and updates its digest.
-func TestUseTemplate(t *testing.T) {
+// Ensure replaceTemplate replaces the template of the cloud assembly and updates its digest.
+func TestReplaceTemplate(t *testing.T) {
 	d := &deployer{options: options{stack: "s"}, tmp: t.TempDir()}
-	if err := os.Mkdir(d.cloud(), 0o755); err != nil {
+	if err := os.Mkdir(d.assemblyDir(), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
 		"s.assets.json": `{"files":{"other":{"source":{"path":"asset.zip"}},"before":{"source":{"path":"s.template.json"},"destinations":{"d":{"objectKey":"before.json"}}}}}`,
 		"manifest.json": `{"stackTemplateAssetObjectUrl":"s3://bucket/before.json"}`,
 	} {
-		if err := os.WriteFile(filepath.Join(d.cloud(), name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(d.assemblyDir(), name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, value := range []string{"1", "2"} {
-		if err := d.useTemplate(template{"Value": json.Number(value)}); err != nil {
+		if err := d.replaceTemplate(template{"Value": json.Number(value)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var all string
 	for _, name := range []string{"s.assets.json", "manifest.json", "s.template.json"} {
-		text, err := os.ReadFile(filepath.Join(d.cloud(), name))
+		text, err := os.ReadFile(filepath.Join(d.assemblyDir(), name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,8 +135,8 @@ func (t tableDefinition) differences(wanted tableDefinition) (out []tableDiffere
 	for _, a := range wanted.AttributeDefinitions {
 		n := slices.IndexFunc(t.AttributeDefinitions, func(b attributeDefinition) bool { return b.AttributeName == a.AttributeName })
 		if n >= 0 {
-			is := t.AttributeDefinitions[n].AttributeType
-			add(is != a.AttributeType, true, fmt.Sprintf("its key attribute %s has the type %s instead of %s", a.AttributeName, is, a.AttributeType), "")
+			actual := t.AttributeDefinitions[n].AttributeType
+			add(actual != a.AttributeType, true, fmt.Sprintf("its key attribute %s has the type %s instead of %s", a.AttributeName, actual, a.AttributeType), "")
 		}
 	}
 	for _, i := range wanted.GlobalSecondaryIndexes {
@@ -144,10 +144,10 @@ func (t tableDefinition) differences(wanted tableDefinition) (out []tableDiffere
 		if n < 0 {
 			continue
 		}
-		is := t.GlobalSecondaryIndexes[n]
-		add(is.KeySchema.String() != i.KeySchema.String() || is.Projection.String() != i.Projection.String(), true,
+		actual := t.GlobalSecondaryIndexes[n]
+		add(actual.KeySchema.String() != i.KeySchema.String() || actual.Projection.String() != i.Projection.String(), true,
 			fmt.Sprintf("its index %s has the keys %s and projects %s, instead of %s and %s; remove it, and a deploy adds it again",
-				i.IndexName, is.KeySchema, is.Projection, i.KeySchema, i.Projection),
+				i.IndexName, actual.KeySchema, actual.Projection, i.KeySchema, i.Projection),
 			`update-table --global-secondary-index-updates '[{"Delete":{"IndexName":"`+i.IndexName+`"}}]'`)
 	}
 	add(t.BillingMode != wanted.BillingMode, false, "its capacity is "+t.BillingMode+" instead of "+wanted.BillingMode, "update-table --billing-mode "+wanted.BillingMode)
@@ -177,9 +177,9 @@ func (x tableDifference) text(table, awsFlags string) string {
 	return fmt.Sprintf("%s:\n            aws dynamodb %s%s --table-name %s %s", x.what, action, awsFlags, table, arguments)
 }
 
-// usable returns an error if the functions would not work with the table. It prints all other
+// checkUsable returns an error if the functions would not work with the table. It prints all other
 // differences between the table and the definition.
-func (t tableDefinition) usable(out io.Writer, awsFlags string) error {
+func (t tableDefinition) checkUsable(out io.Writer, awsFlags string) error {
 	var fatal []error
 	var others []string
 	for _, x := range t.differences(wantedTable()) {

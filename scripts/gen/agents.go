@@ -109,13 +109,13 @@ func pageList(readme string) (string, error) {
 	var out strings.Builder
 	out.WriteString("## Start\n\n- [Tutorial]({base}" + openapi.PagesPath + "tutorial.md): an empty company becomes a full one\n" +
 		"- [Index of all pages]({base}" + openapi.PagesPath + "README.md)\n")
-	inSection, found := false, 0
+	inSection, sectionCount := false, 0
 	for _, block := range strings.Split(regexp.MustCompile(`\n(- |#|\n)`).ReplaceAllString(readme, "\x00$1"), "\x00") {
 		block = strings.Join(strings.Fields(block), " ") // an item may take several lines
 		switch {
 		case strings.HasPrefix(block, "#"):
 			if inSection = pageHeading.MatchString(block); inSection {
-				found++
+				sectionCount++
 				out.WriteString("\n" + block + "\n\n")
 			}
 		case inSection && strings.HasPrefix(block, "- ") && !strings.Contains(block, "]("+"../"):
@@ -124,7 +124,7 @@ func pageList(readme string) (string, error) {
 			}) + "\n")
 		}
 	}
-	if found != 3 {
+	if sectionCount != 3 {
 		return "", errors.New(docsFolder + "README.md has no sections How to, Reference and Explanation")
 	}
 	return out.String(), nil

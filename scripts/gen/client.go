@@ -29,8 +29,8 @@ func clientFiles() ([]generatedFile, error) {
 	}
 	for _, area := range functions.All() {
 		operations := area.Operations(nil)
-		add("records_"+area.Name+".go", m.recordsOf(operations))
-		add("operations_"+area.Name+".go", m.operationsOf(operations))
+		add("records_"+area.Name+".go", m.recordDeclarations(operations))
+		add("operations_"+area.Name+".go", m.operationDeclarations(operations))
 	}
 	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", fault.Version))
 	add("codes.go", codeConstants())

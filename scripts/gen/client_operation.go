@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// operationsOf returns Go declarations of an area's inputs and methods.
-func (m *clientModel) operationsOf(operations []api.Operation) string {
+// operationDeclarations returns Go declarations of an area's inputs and methods.
+func (m *clientModel) operationDeclarations(operations []api.Operation) string {
 	var body strings.Builder
 	for _, op := range operations {
 		m.declareInput(&body, op)
@@ -146,9 +146,9 @@ func (m *clientModel) stringType(op api.Operation, f schema.Field) string {
 }
 
 func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
-	name, in, pass := goName(op.ID), "", "struct{}{}"
+	name, in, argument := goName(op.ID), "", "struct{}{}"
 	if len(inputOf(op)) > 0 {
-		in, pass = "in "+name+"Input, ", "in"
+		in, argument = "in "+name+"Input, ", "in"
 	}
 	scope := "any valid key"
 	if op.Scope != "" {
@@ -180,15 +180,15 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 
 	if !op.IsList() {
 		fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (%s, error) {\nreturn call[%s](ctx, c, %s, %s, options)\n}\n\n",
-			formatComment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, pass)
+			formatComment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, argument)
 		return
 	}
 	record := listElement(op.Output).Name()
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn onePage[%s](ctx, c, %s, %s, options)\n}\n\n",
-		formatComment("", doc), name, in, record, record, variable, pass)
-	every := "All" + strings.TrimPrefix(name, "List")
+		formatComment("", doc), name, in, record, record, variable, argument)
+	allName := "All" + strings.TrimPrefix(name, "List")
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn allPages[%s](ctx, c, %s, %s, options)\n}\n\n",
-		formatComment("", every+" calls "+name+" for every page of the list. It stops at the first error."), every, in, record, record, variable, pass)
+		formatComment("", allName+" calls "+name+" for every page of the list. It stops at the first error."), allName, in, record, record, variable, argument)
 }
 
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }

@@ -11,10 +11,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// recordsOf returns Go declarations of the records that the operations of an area return, except
-// those that an earlier area has declared.
-func (m *clientModel) recordsOf(operations []api.Operation) string {
-	var body, lists strings.Builder
+// recordDeclarations returns Go declarations of the records that the operations of an area return,
+// except those that an earlier area has declared.
+func (m *clientModel) recordDeclarations(operations []api.Operation) string {
+	var body, enums strings.Builder
 	before := len(m.enumOrder)
 	m.inputTypes, m.maps = map[string][]string{}, map[string]bool{}
 	for _, op := range operations {
@@ -25,9 +25,9 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 		m.declareRecord(&body, recordOf(op))
 	}
 	for _, name := range m.enumOrder[before:] {
-		m.declareEnum(&lists, name)
+		m.declareEnum(&enums, name)
 	}
-	text := body.String() + lists.String()
+	text := body.String() + enums.String()
 	return importsOf(text) + text
 }
 
@@ -67,7 +67,7 @@ func (m *clientModel) addEnums(t reflect.Type) {
 		if element.Kind() == reflect.Struct {
 			m.addEnums(element)
 		} else if _, ok := reflect.Zero(element).Interface().(schema.Enum); ok {
-			m.enumName(element)
+			m.registerEnum(element)
 		}
 	}
 }
@@ -138,8 +138,8 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	// An input may limit the values in a list of strings to an enum, even though the record does
 	// not. The record's field still gets the type of the input's field, so that a value from a
 	// record can be sent.
-	if list := m.enumWithValues(m.inputTypes[name]); list != "" && isStringSlice(t) {
-		return "[]" + list
+	if enum := m.enumWithValues(m.inputTypes[name]); enum != "" && isStringSlice(t) {
+		return "[]" + enum
 	}
 	if m.maps[name] && t.String() == "json.RawMessage" {
 		return goName(name)
@@ -163,7 +163,7 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 		return t.Name()
 	case t.Kind() == reflect.String && reflect.Zero(t).CanInterface():
 		if _, ok := reflect.Zero(t).Interface().(schema.Enum); ok {
-			return m.enumName(t)
+			return m.registerEnum(t)
 		}
 	}
 	if t.Kind() == reflect.Int64 {
@@ -172,9 +172,9 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// enumName registers an enum type and returns its name in the client.
-func (m *clientModel) enumName(t reflect.Type) string {
-	name := openapi.ListName(t)
+// registerEnum registers an enum type and returns its name in the client.
+func (m *clientModel) registerEnum(t reflect.Type) string {
+	name := openapi.EnumName(t)
 	known, ok := m.enums[name]
 	switch {
 	case !ok:

@@ -25,12 +25,12 @@ func TestGoName(t *testing.T) {
 
 // Ensure every name that the client declares is unique, so that two values do not become the same
 // constant.
-func TestClientNamesAreApart(t *testing.T) {
+func TestClientNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	m := clientModel{records: map[string]reflect.Type{}, enums: map[string]reflect.Type{}}
 	seen := map[string]bool{}
 	for _, area := range functions.All() {
-		text := m.recordsOf(area.Operations(nil)) + m.operationsOf(area.Operations(nil))
+		text := m.recordDeclarations(area.Operations(nil)) + m.operationDeclarations(area.Operations(nil))
 		for line := range strings.Lines(text) {
 			name, _, found := strings.Cut(line, " ")
 			if strings.HasPrefix(line, "type ") {
@@ -76,7 +76,7 @@ func TestClientRejectsDuplicateNames(t *testing.T) {
 		ID string `json:"id"`
 	}
 	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, enums: map[string]reflect.Type{}}
-	m.recordsOf(functions.All()[0].Operations(nil))
+	m.recordDeclarations(functions.All()[0].Operations(nil))
 	if m.err == nil || !strings.Contains(m.err.Error(), "are both called Company") {
 		t.Errorf("error %v, want that two types are both called Company", m.err)
 	}

@@ -18,7 +18,7 @@ func generatedFiles() ([]generatedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	readme, err := operationsTable()
+	operations, err := operationsTable()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func generatedFiles() ([]generatedFile, error) {
 	}
 	out := []generatedFile{
 		{companyFile, company}, {settingsFile, settings}, {"functions/openapi/openapi.json", document},
-		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
+		{operationsPage, operations}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := infra.New().Events(document)
 	if err != nil {

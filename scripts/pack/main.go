@@ -23,12 +23,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./scripts/pack BOOTSTRAP ZIP")
 		os.Exit(2)
 	}
-	bytes, sum, err := pack(os.Args[1], os.Args[2])
+	size, sum, err := pack(os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%10d  %s\n", bytes, sum)
+	fmt.Printf("%10d  %s\n", size, sum)
 }
 
 // pack writes a zip file to zipPath. Its only entry is the program at programPath. The entry is

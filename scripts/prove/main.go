@@ -41,7 +41,7 @@ var errChecksFailed = errors.New("a claim does not hold")
 
 func main() {
 	engine.Main()
-	faults.RunServerIfStartedAsOne() // the checks of package faults start this program as a server
+	faults.RunServerIfRequested() // the checks of package faults start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -65,8 +65,8 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// failedCheck returns err if the proof could not run, or errChecksFailed if passed is false.
-func failedCheck(passed bool, err error) error {
+// resultError returns err if the proof could not run, or errChecksFailed if passed is false.
+func resultError(passed bool, err error) error {
 	if err == nil && !passed {
 		return errChecksFailed
 	}
@@ -92,7 +92,7 @@ agents against another build, to compare the bytes:
 		Example: "  go run ./scripts/prove agents\n  go run ./scripts/prove agents --seed 7 reviews\n  go run ./scripts/prove agents --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Tasks = args
-			return failedCheck(agents.Run(cmd.Context(), o, cmd.OutOrStdout()))
+			return resultError(agents.Run(cmd.Context(), o, cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the companies")
@@ -124,7 +124,7 @@ Without a name, all checks run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Checks = args
-			return failedCheck(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return resultError(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
@@ -138,7 +138,7 @@ const keyVariable = "WORKSPACE_KEY"
 func contractCommand() *cobra.Command {
 	o := contract.Options{Strict: true}
 	var connect string
-	var only, skip []string
+	var ruleNames, skip []string
 	cmd := &cobra.Command{
 		Use: "contract BASE_URL", Short: "Check a deployed service against the rules of the API", Args: cobra.ExactArgs(1),
 		Long: `Check a deployed service against the rules of the API. It needs a company with a record of
@@ -154,14 +154,14 @@ rules of the specification, skips rules that cannot be checked, and publishes no
 			if o.Key = os.Getenv(keyVariable); o.Key == "" {
 				return errors.New("set " + keyVariable + " to the key")
 			}
-			if len(only) == 0 {
-				only = contract.Names(true)
+			if len(ruleNames) == 0 {
+				ruleNames = contract.RuleNames(true)
 			}
-			only = slices.DeleteFunc(only, func(name string) bool { return slices.Contains(skip, name) })
-			if len(only) == 0 {
+			ruleNames = slices.DeleteFunc(ruleNames, func(name string) bool { return slices.Contains(skip, name) })
+			if len(ruleNames) == 0 {
 				return errors.New("--skip leaves no rule")
 			}
-			if o.Rules, err = contract.Choose(contract.Names(true), only); err != nil {
+			if o.Rules, err = contract.SelectRules(contract.RuleNames(true), ruleNames); err != nil {
 				return err
 			}
 			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait
@@ -176,11 +176,11 @@ rules of the specification, skips rules that cannot be checked, and publishes no
 			if err == nil {
 				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
 			}
-			return failedCheck(report.Failed == 0, err)
+			return resultError(report.Failed == 0, err)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
-	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringArrayVar(&ruleNames, "rule", nil, "only this `rule`; may be repeated")
 	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks; may be repeated")
 	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` instead of the URL's host, for an emulator's host names")
 	return cmd
@@ -240,7 +240,7 @@ filters, page by page. Each record must appear exactly once in each list that it
 to, in order and unchanged, and the export must equal the import.`,
 		Example: "  go run ./scripts/prove roundtrip\n  go run ./scripts/prove roundtrip --scale 0.05",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return failedCheck(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
+			return resultError(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company: 1 means 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")

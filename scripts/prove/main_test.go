@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	faults.RunServerIfStartedAsOne()
+	faults.RunServerIfRequested()
 	os.Exit(m.Run())
 }
 
@@ -44,18 +44,18 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// Ensure failedCheck returns different errors for a claim that does not hold and for a proof that
+// Ensure resultError returns different errors for a claim that does not hold and for a proof that
 // could not run.
-func TestFailedCheck(t *testing.T) {
+func TestResultError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
-	if err := failedCheck(true, nil); err != nil {
+	if err := resultError(true, nil); err != nil {
 		t.Errorf("a claim that holds: %v, want no error", err)
 	}
-	if err := failedCheck(false, nil); !errors.Is(err, errChecksFailed) {
+	if err := resultError(false, nil); !errors.Is(err, errChecksFailed) {
 		t.Errorf("a claim that does not hold: %v, want %v", err, errChecksFailed)
 	}
-	if err := failedCheck(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
+	if err := resultError(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
 		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
 	}
 }

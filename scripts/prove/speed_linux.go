@@ -20,7 +20,7 @@ Without a mode, all of them run. The CPU time of reads is a benchmark:
 		Example: "  go run ./scripts/prove speed count\n  go run ./scripts/prove speed --rounds 3 start",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Modes = args
-			return failedCheck(speed.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return resultError(speed.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	cmd.Flags().IntVar(&o.Rounds, "rounds", 9, "how often each program starts")

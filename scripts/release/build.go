@@ -90,12 +90,12 @@ func (r *release) build(ctx context.Context, platform string, bundled bool) (str
 	if goos == "windows" {
 		program += ".exe"
 	}
-	link := fmt.Sprintf("-s -w -X main.release=%s -X main.commit=%s", r.version, r.commit)
+	ldflags := fmt.Sprintf("-s -w -X main.release=%s -X main.commit=%s", r.version, r.commit)
 	if bundled {
-		link += " -X growthworkspace/shared/testkit/engine.bundled=yes"
+		ldflags += " -X growthworkspace/shared/testkit/engine.bundled=yes"
 	}
 	_, err := outputIn(ctx, "", append([]string{"GOOS=" + goos, "GOARCH=" + goarch}, buildVariables...),
-		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", link, "-o", program, "./scripts/workspace")
+		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", program, "./scripts/workspace")
 	return program, err
 }
 

@@ -39,14 +39,14 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 	if _, err := outputIn(ctx, dir, nil, "npm", "pack", p.Name+"@"+version, "--silent", "--ignore-scripts"); err != nil {
 		return nil, err
 	}
-	packed, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-	if err == nil && len(packed) != 1 {
-		err = fmt.Errorf("npm pack wrote %d packages, want 1", len(packed))
+	paths, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err == nil && len(paths) != 1 {
+		err = fmt.Errorf("npm pack wrote %d packages, want 1", len(paths))
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(packed[0])
+	text, err := os.ReadFile(paths[0])
 	if err != nil {
 		return nil, err
 	}

@@ -80,11 +80,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
 	out := flags.String("out", "release", "write into the folder VERSION of this `folder`")
-	only := flags.String("platforms", strings.Join(platforms, ","), "make the archives of these `platforms`")
+	platformList := flags.String("platforms", strings.Join(platforms, ","), "make the archives of these `platforms`")
 	lambda := flags.Bool("lambda", true, "make the functions for Lambda")
 	image := flags.Bool("image", true, "make the image of each Linux platform that has an engine")
 	sign := flags.String("sign", "", "sign the digests with this private `key` of ssh-keygen")
-	changes := flags.Bool("allow-changes", false, "accept uncommitted changes; such files are for tests")
+	allowChanges := flags.Bool("allow-changes", false, "accept uncommitted changes; such files are for tests")
 	var version string
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		version, args = args[0], args[1:]
@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 		}
 		return 2, nil // flags.Parse has already printed the error
 	}
-	chosen := strings.Split(*only, ",")
+	chosen := strings.Split(*platformList, ",")
 	switch {
 	case flags.NArg() > 0:
 		return 2, fmt.Errorf("unknown argument %q", flags.Arg(0))
@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 	}
 	defer os.RemoveAll(tmp)
 	r := &release{version: version, out: filepath.Join(*out, version), tmp: tmp, signingKey: *sign, log: stdout}
-	if err := r.readCommit(ctx, *changes); err != nil {
+	if err := r.readCommit(ctx, *allowChanges); err != nil {
 		return 1, err
 	}
 	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
@@ -154,9 +154,9 @@ func (r *release) writeFiles(ctx context.Context, chosen []string, lambda, image
 }
 
 // readCommit reads the hash and the time of the commit. It returns an error if any file differs
-// from the commit, because nobody could reproduce such a release. If changes is set, it allows such
-// differences.
-func (r *release) readCommit(ctx context.Context, changes bool) error {
+// from the commit, because nobody could reproduce such a release. If allowChanges is set, it allows
+// such differences.
+func (r *release) readCommit(ctx context.Context, allowChanges bool) error {
 	status, err := output(ctx, "git", "status", "--porcelain")
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (r *release) readCommit(ctx context.Context, changes bool) error {
 	}
 	r.time = time.Unix(seconds, 0).UTC()
 	if status != "" {
-		if !changes {
+		if !allowChanges {
 			return fmt.Errorf("these files differ from the commit, so the release could not be built again: commit them first\n%s", status)
 		}
 		r.commit += "-changed"
@@ -208,7 +208,7 @@ func (r *release) write(name, about string, text []byte) error {
 		return err
 	}
 	r.files = append(r.files, file{name, about})
-	fmt.Fprintf(r.log, "%10s  %s\n", size(int64(len(text))), name)
+	fmt.Fprintf(r.log, "%10s  %s\n", formatSize(int64(len(text))), name)
 	return nil
 }
 
@@ -220,8 +220,8 @@ func (r *release) copyFile(from, name, about string) error {
 	return r.write(name, about, text)
 }
 
-// size formats a number of bytes for human readers.
-func size(bytes int64) string {
+// formatSize formats a number of bytes for human readers.
+func formatSize(bytes int64) string {
 	if bytes < 1e6 {
 		return fmt.Sprintf("%.0f kB", float64(bytes)/1e3)
 	}

@@ -26,19 +26,19 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, size(info.Size()), f.description)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, formatSize(info.Size()), f.description)
 	}
-	var without []string
+	var platformsWithoutEngine []string
 	for _, p := range chosen {
 		if pinned, _ := engine.PackageFor(p); pinned.Integrity == "" {
-			without = append(without, p)
+			platformsWithoutEngine = append(platformsWithoutEngine, p)
 		}
 	}
 	b.WriteString("\nDownload the archive of your platform, `" + sumsName + "` and `install.sh`, run `sh install.sh ARCHIVE`, and then the command\n" +
 		"that it prints. On Windows, unpack the archive and run `workspace serve`. Only " + platforms[0] + " is tested; the others are built from the same\nsources.")
-	if len(without) > 0 {
+	if len(platformsWithoutEngine) > 0 {
 		fmt.Fprintf(&b, " There is no engine for %s: `workspace serve` there installs one with npm, or uses\nDynamoDB Local with Java 17 and Maven.",
-			strings.Join(without, ", "))
+			strings.Join(platformsWithoutEngine, ", "))
 	}
 	fmt.Fprintf(&b, "\n\nmacOS and Windows ask before they start a program that was downloaded and has no certificate of theirs.\n\n"+
 		"Check a download with `sha256sum --check --ignore-missing %s`. If there is a `%s.sig`, check it with the\n"+

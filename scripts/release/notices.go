@@ -14,7 +14,7 @@ import (
 // program of a platform. Most of these licences require that their text is distributed with the
 // program.
 func (r *release) notices(ctx context.Context, platform string) ([]byte, error) {
-	licenses, err := goLicenses.install(ctx)
+	licenseTool, err := goLicenses.install(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	// Without GOROOT, the tool mistakes every module for a part of the standard library and finds
 	// nothing.
 	_, err = outputIn(ctx, "", []string{"GOROOT=" + root, "GOFLAGS=", "CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch},
-		licenses, "save", "./scripts/workspace", "--ignore", "growthworkspace", "--save_path", dir)
+		licenseTool, "save", "./scripts/workspace", "--ignore", "growthworkspace", "--save_path", dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +43,20 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	if err := add("Go", filepath.Join(root, "LICENSE")); err != nil {
 		return nil, err
 	}
-	found := 0
+	count := 0
 	err = filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		found++
+		count++
 		title, err := filepath.Rel(dir, filepath.Dir(file))
 		if err != nil {
 			return err
 		}
 		return add(filepath.ToSlash(title), file)
 	})
-	if err == nil && found < noticesMin {
-		err = fmt.Errorf("%d licences were found, which cannot be all", found)
+	if err == nil && count < noticesMin {
+		err = fmt.Errorf("%d licences were found, which cannot be all", count)
 	}
 	return out.Bytes(), err
 }

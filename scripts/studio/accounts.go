@@ -42,8 +42,8 @@ func (s *Studio) accounts(v *pageRequest) *view {
 	}
 	for _, c := range channels.Value.Items {
 		row := accountRow{Channel: c}
-		why, fails := attention.ChannelProblem(c, v.Now())
-		row.Problem, row.Soon = why, fails && attention.ChannelSends(c, v.Now())
+		why, hasProblem := attention.ChannelProblem(c, v.Now())
+		row.Problem, row.Soon = why, hasProblem && attention.ChannelSends(c, v.Now())
 		d.Rows = append(d.Rows, row)
 	}
 	return out

@@ -61,8 +61,8 @@ type actors struct {
 	all   bool   // whether the map names contains every key
 }
 
-// by returns the actor that made a change.
-func (a actors) by(c client.Change) actor {
+// actorOf returns the actor that made a change.
+func (a actors) actorOf(c client.Change) actor {
 	id, known := c.KeyID.Get()
 	switch {
 	case known && id == a.own:
@@ -123,7 +123,7 @@ func hasNoFeed(f *failure) bool {
 	return f != nil && (f.Status == http.StatusNotImplemented || f.Status == http.StatusNotFound)
 }
 
-// The periods that the page offers. Each has a maximum number of calls that read its changes.
+// activityPeriods are the periods that the page offers.
 var activityPeriods = []struct {
 	id, label, words string
 	span             time.Duration
@@ -154,7 +154,7 @@ const (
 // activity returns the page that shows what changed and who changed it.
 func (s *Studio) activity(v *pageRequest) *view {
 	q := v.r.URL.Query()
-	period, types := activityPeriods[1], activityTypes[0]
+	period, group := activityPeriods[1], activityTypes[0]
 	for _, p := range activityPeriods {
 		if p.id == q.Get("since") {
 			period = p
@@ -162,28 +162,28 @@ func (s *Studio) activity(v *pageRequest) *view {
 	}
 	for _, t := range activityTypes {
 		if t.id == q.Get("type") {
-			types = t
+			group = t
 		}
 	}
 	d := &activityData{Period: period.words}
 	for _, p := range activityPeriods {
-		d.Periods = append(d.Periods, activityChoice{p.label, "/activity?since=" + p.id + "&type=" + types.id, p.id == period.id})
+		d.Periods = append(d.Periods, activityChoice{p.label, "/activity?since=" + p.id + "&type=" + group.id, p.id == period.id})
 	}
 	for _, t := range activityTypes {
-		d.Types = append(d.Types, activityChoice{t.label, "/activity?since=" + period.id + "&type=" + t.id, t.id == types.id})
+		d.Types = append(d.Types, activityChoice{t.label, "/activity?since=" + period.id + "&type=" + t.id, t.id == group.id})
 	}
-	found, keys := v.listChanges(v.Now().Add(-period.span), types.types, activityPagesMax), v.listKeyNames()
+	listed, keys := v.listChanges(v.Now().Add(-period.span), group.types, activityPagesMax), v.listKeyNames()
 	v.wait()
 	out := &view{page: "activity", place: "Activity", title: "Activity", data: d}
-	if d.NoFeed = hasNoFeed(found.Failure); d.NoFeed {
+	if d.NoFeed = hasNoFeed(listed.Failure); d.NoFeed {
 		return out
 	}
-	if d.Failure = found.Failure; d.Failure != nil {
+	if d.Failure = listed.Failure; d.Failure != nil {
 		out.status = d.Failure.status()
 		return out
 	}
-	d.NoNames, d.Newer = keys.Failure != nil, found.Value.HasMore
-	rows := activityRows(found.Value.Items, v.actorsOf(keys))
+	d.NoNames, d.Newer = keys.Failure != nil, listed.Value.HasMore
+	rows := activityRows(listed.Value.Items, v.actorsOf(keys))
 	d.Omitted = max(0, len(rows)-activityRowsMax)
 	zone := v.clock().Location
 	for _, r := range rows[:min(len(rows), activityRowsMax)] {
@@ -202,7 +202,7 @@ func (s *Studio) activity(v *pageRequest) *view {
 func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 	for _, c := range slices.Backward(changes) {
 		what := changeWords(c, statusBefore(changes, c))
-		by := a.by(c)
+		by := a.actorOf(c)
 		if n := len(rows); n > 0 && rows[n-1].What == what && rows[n-1].By == by && rows[n-1].change.Type == c.Type {
 			rows[n-1].Count++
 			if rows[n-1].change.RecordID != c.RecordID {
@@ -292,21 +292,21 @@ func changePath(c client.Change) string {
 	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
 		id = ""
 	}
-	one := func(all, path string) string {
+	recordPath := func(listPath, prefix string) string {
 		if id == "" {
-			return all
+			return listPath
 		}
-		return path + id
+		return prefix + id
 	}
 	switch c.Type {
 	case client.ChangeTypeFeedback:
-		return one("/reviews?show=all", "/reviews?show=all&id=")
+		return recordPath("/reviews?show=all", "/reviews?show=all&id=")
 	case client.ChangeTypePost:
-		return one("/posts/list", "/posts/")
+		return recordPath("/posts/list", "/posts/")
 	case client.ChangeTypeItem:
-		return one("/roadmap", "/roadmap/items/")
+		return recordPath("/roadmap", "/roadmap/items/")
 	case client.ChangeTypeAudit:
-		return one("/sites", "/audits/")
+		return recordPath("/sites", "/audits/")
 	case client.ChangeTypeBoard, client.ChangeTypePublish:
 		return "/roadmap"
 	case client.ChangeTypeMetricDefinition, client.ChangeTypeMetricPoints:
@@ -342,29 +342,29 @@ const lastChangePeriod = 24 * time.Hour
 // in the table's stream are whole seconds, and the clocks of two machines differ.
 const changeTolerance = 5 * time.Second
 
-// startLastChange starts the calls that find out who changed a record last. found returns nil if
-// that is unknown, for example because the service has no feed of changes. found must be called
-// after wait.
+// startLastChange starts the calls that find out who changed a record last. get returns nil if that
+// is unknown, for example because the service has no feed of changes. get must be called after
+// wait.
 //
-// The feed does not contain imports, and a new change takes seconds to appear in it. So found
-// returns the newest change in the feed only if it is as new as the record and does not contradict
-// the record's status.
-func (v *pageRequest) startLastChange(record changedRecord) (found func() *lastChange) {
+// The feed does not contain imports, and a new change takes seconds to appear in it. So get returns
+// the newest change in the feed only if it is as new as the record and does not contradict the
+// record's status.
+func (v *pageRequest) startLastChange(record changedRecord) (get func() *lastChange) {
 	at, known := record.updatedAt.Get()
 	if !known || record.id == "" {
 		return func() *lastChange { return nil }
 	}
 	listed, keys := v.listChanges(at.Add(-lastChangePeriod), string(record.kind), 2), v.listKeyNames()
 	return func() *lastChange {
-		of := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != record.id || c.Type != record.kind })
-		if listed.Failure != nil || listed.Value.HasMore || len(of) == 0 {
+		recordChanges := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != record.id || c.Type != record.kind })
+		if listed.Failure != nil || listed.Value.HasMore || len(recordChanges) == 0 {
 			return nil
 		}
-		c := of[len(of)-1]
+		c := recordChanges[len(recordChanges)-1]
 		if c.OccurredAt.Before(at.Add(-changeTolerance)) || c.Status.Or(record.status) != record.status {
 			return nil
 		}
-		return &lastChange{changeVerb(c, statusBefore(of, c)), v.actorsOf(keys).by(c), c.OccurredAt}
+		return &lastChange{changeVerb(c, statusBefore(recordChanges, c)), v.actorsOf(keys).actorOf(c), c.OccurredAt}
 	}
 }
 
@@ -384,14 +384,14 @@ const (
 // readActivity starts the calls that read the changes of the last 24 hours. The returned function
 // must be called after wait.
 func (v *pageRequest) readActivity() func() *overviewActivity {
-	found, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
+	listed, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
 	return func() *overviewActivity {
-		if hasNoFeed(found.Failure) {
+		if hasNoFeed(listed.Failure) {
 			return nil
 		}
-		a := &overviewActivity{Failure: found.Failure, Many: found.Value.HasMore}
+		a := &overviewActivity{Failure: listed.Failure, Many: listed.Value.HasMore}
 		if a.Failure == nil && !a.Many {
-			rows := activityRows(found.Value.Items, v.actorsOf(keys))
+			rows := activityRows(listed.Value.Items, v.actorsOf(keys))
 			a.Rows = rows[:min(len(rows), overviewRowsMax)]
 		}
 		return a

@@ -16,7 +16,7 @@ import (
 
 // withFeed makes the service respond to list_changes with the given changes. Each change has a
 // type, a record id, an action, a status, and the id of a key or "".
-func withFeed(w *world, changes ...[5]string) {
+func withFeed(w *testStudio, changes ...[5]string) {
 	var items []string
 	for n, c := range changes {
 		key := "null"
@@ -26,20 +26,20 @@ func withFeed(w *world, changes ...[5]string) {
 		items = append(items, fmt.Sprintf(`{"id":"chg_%d","companyId":%q,"type":%q,"recordId":%q,"action":%q,"status":%q,"keyId":%s,"occurredAt":%q}`,
 			n, w.CompanyID, c[0], c[1], c[2], c[3], key, apitest.Epoch.Add(time.Duration(n)*time.Minute).Format(time.RFC3339)))
 	}
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if !strings.HasSuffix(r.URL.Path, "/changes") {
 			return nil
 		}
-		to := httptest.NewRecorder()
-		to.Header().Set("Service-After", "a")
-		to.Header().Set("Service-Has-More", "false")
-		fmt.Fprintf(to, `{"items":[%s]}`, strings.Join(items, ","))
-		return to.Result()
+		recorder := httptest.NewRecorder()
+		recorder.Header().Set("Service-After", "a")
+		recorder.Header().Set("Service-Has-More", "false")
+		fmt.Fprintf(recorder, `{"items":[%s]}`, strings.Join(items, ","))
+		return recorder.Result()
 	})
 }
 
-// ownKey returns the id of the studio's key.
-func ownKey(t *testing.T, w *world) string {
+// ownKeyID returns the id of the studio's key.
+func ownKeyID(t *testing.T, w *testStudio) string {
 	t.Helper()
 	var key struct{ ID string }
 	w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys/current", "").Decode(t, &key)
@@ -58,13 +58,13 @@ func TestActivity(t *testing.T) {
 			if named {
 				scopes = append(scopes, auth.KeysRead, auth.KeysWrite)
 			}
-			w := newWorld(t, scopes...)
+			w := newTestStudio(t, scopes...)
 			demotest.Load(t, w.Service,
 				demo.Line{Type: "feedback", Record: demo.Record{"id": "fbk_1", "source": "reddit", "externalId": "1", "body": "Slow", "replyBody": "Thanks", "replyStatus": "approved", "updatedAt": "2026-08-11T09:00:00Z"}},
 				demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Words", "status": "draft", "updatedAt": "2026-08-11T09:00:00Z"}},
 				demo.Line{Type: "board", Record: demo.Record{"id": "brd_1", "name": "Roadmap"}},
 				demo.Line{Type: "item", Record: demo.Record{"id": "itm_1", "roadmapId": "brd_1", "title": "Dark mode", "slug": "dark-mode", "status": "draft", "updatedAt": "2026-08-11T09:00:00Z"}})
-			other, own := "", ownKey(t, w)
+			other, own := "", ownKeyID(t, w)
 			if named {
 				var phone struct{ ID string }
 				w.Send(t, w.key, "POST", "/v1/companies/{companyId}/keys", `{"name":"phone","scopes":["company:read"]}`).Decode(t, &phone)
@@ -76,8 +76,8 @@ func TestActivity(t *testing.T) {
 			want := map[string]string{"/reviews?show=all&id=fbk_1": "Reply approved", "/roadmap/items/itm_1": "Created", "/activity": "Review reply approved", "/": "Content plan deleted"}
 			for path, text := range want {
 				body := w.page(t, path, text)
-				if by := "by the key phone"; strings.Contains(shown(body), by) != named {
-					t.Errorf("%s: named %t, want %t: %s", path, !named, named, shown(body))
+				if by := "by the key phone"; strings.Contains(visibleText(body), by) != named {
+					t.Errorf("%s: named %t, want %t: %s", path, !named, named, visibleText(body))
 				}
 			}
 			w.page(t, "/posts/pst_1", "Changed by this studio")
@@ -90,7 +90,7 @@ func TestActivity(t *testing.T) {
 // feed. An import is never in the feed, and a recent approval may not be there yet.
 func TestLastChangeIsOfThisVersion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	feedback := func(id, status, updatedAt string) demo.Line {
 		return demo.Line{Type: "feedback", Record: demo.Record{"id": id, "source": "reddit", "externalId": id, "body": "Slow", "replyBody": "Thanks", "replyStatus": status, "updatedAt": updatedAt}}
 	}
@@ -109,10 +109,10 @@ func TestLastChangeIsOfThisVersion(t *testing.T) {
 // of a page.
 func TestActivityWithoutFeed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Words", "status": "draft"}})
 	for _, status := range []int{http.StatusNotImplemented, http.StatusNotFound, http.StatusInternalServerError} {
-		w.service.breakWith(func(r *http.Request) *http.Response {
+		w.transport.respondWith(func(r *http.Request) *http.Response {
 			if !strings.HasSuffix(r.URL.Path, "/changes") {
 				return nil
 			}

@@ -86,12 +86,12 @@ type pageRow struct {
 	Issues                    []groupRow
 }
 
-// Limits on what one page shows. The findings file contains the rest.
+// Limits on what the page of an audit shows. The findings file contains the rest.
 const (
 	rowsMax       = 130
 	changesMax    = 30
-	pagesOfIssue  = 8
-	issuesOfPage  = 12
+	pagesPerIssue = 8
+	issuesPerPage = 12
 	findingsRunes = 240
 	nameRunes     = 120
 )
@@ -112,7 +112,7 @@ func (s *Studio) audit(v *pageRequest) *view {
 		d.By = "page"
 	}
 	out := &view{page: "audit", place: "Sites", title: "Audit", data: d}
-	stored, sites := v.getAudit(v.r.PathValue("id"), "The audit"), v.listSites()
+	audit, sites := v.getAudit(v.r.PathValue("id"), "The audit"), v.listSites()
 	var before *result[client.Audit]
 	var newest *result[client.Page[client.AuditSummary]]
 	if q.Get("before") != "" {
@@ -121,7 +121,7 @@ func (s *Studio) audit(v *pageRequest) *view {
 		newest = v.listAudits("", "")
 	}
 	v.wait()
-	d.Audit, d.Failure = stored.Value, stored.Failure
+	d.Audit, d.Failure = audit.Value, audit.Failure
 	if d.Failure != nil {
 		out.status = d.Failure.status()
 		return out
@@ -176,27 +176,27 @@ func (d *auditData) compare() {
 		return
 	}
 	d.HasFile = true
-	now := findings.Read(text, d.Audit.RootURL.Or(""))
-	if d.Known = now.Known; !d.Known {
+	current := findings.Read(text, d.Audit.RootURL.Or(""))
+	if d.Known = current.Known; !d.Known {
 		d.Outline, d.OutlineComplete = findings.Outline(text)
 		return
 	}
-	d.count(now.Issues())
+	d.count(current.Issues())
 	if d.By == "page" {
-		d.pages(now, old)
+		d.setPages(current, old)
 	} else {
-		d.Groups, d.More = rows(findings.Groups(now.Issues()), rowsMax)
+		d.Groups, d.More = groupRows(findings.Groups(current.Issues()), rowsMax)
 	}
 	if old.Known {
 		d.Compared = true
-		fresh, gone := findings.Compare(now, old)
+		fresh, gone := findings.Compare(current, old)
 		d.Fresh, d.Gone = newIssueList(fresh), newIssueList(gone)
 	}
 }
 
 func newIssueList(issues []findings.Issue) (c issueList) {
 	c.Count = len(issues)
-	c.Groups, c.More = rows(findings.Groups(issues), changesMax)
+	c.Groups, c.More = groupRows(findings.Groups(issues), changesMax)
 	return c
 }
 
@@ -223,17 +223,17 @@ func severityClass(severity string) string {
 	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
 }
 
-// rows returns a row for each of the first limit groups. more is the number of issues in the other
-// groups.
-func rows(groups []findings.Group, limit int) (out []groupRow, more int) {
+// groupRows returns a row for each of the first limit groups. more is the number of issues in the
+// other groups.
+func groupRows(groups []findings.Group, limit int) (out []groupRow, more int) {
 	for i, g := range groups {
 		if i >= limit {
 			more += g.Count
 			continue
 		}
-		row := groupRow{Group: g, Class: severityClass(g.Severity), More: max(0, len(g.Pages)-pagesOfIssue)}
+		row := groupRow{Group: g, Class: severityClass(g.Severity), More: max(0, len(g.Pages)-pagesPerIssue)}
 		row.Severity, row.Rule, row.Text = phrase.Excerpt(strings.ToLower(g.Severity), 40), phrase.Excerpt(g.Rule, nameRunes), phrase.Excerpt(g.Text, findingsRunes)
-		for _, page := range g.Pages[:min(len(g.Pages), pagesOfIssue)] {
+		for _, page := range g.Pages[:min(len(g.Pages), pagesPerIssue)] {
 			row.Shown = append(row.Shown, phrase.Excerpt(page, nameRunes))
 		}
 		out = append(out, row)
@@ -241,24 +241,24 @@ func rows(groups []findings.Group, limit int) (out []groupRow, more int) {
 	return out, more
 }
 
-// pages lists the pages that have issues. The pages with the most issues of the worst severity come
-// first.
-func (d *auditData) pages(now, old findings.Report) {
-	earlier := map[string]float64{} // the score of each page in the earlier audit
+// setPages sets the list of the pages that have issues. The pages with the most issues of the worst
+// severity come first.
+func (d *auditData) setPages(current, old findings.Report) {
+	earlierScores := map[string]float64{} // the score of each page in the earlier audit
 	for _, p := range old.Pages {
 		if p.Scored {
-			earlier[p.Name] = p.Score
+			earlierScores[p.Name] = p.Score
 		}
 	}
-	all := slices.Clone(now.Pages)
-	worst := func(p *findings.Page) (n [4]int) {
+	all := slices.Clone(current.Pages)
+	countBySeverity := func(p *findings.Page) (n [4]int) {
 		for _, i := range p.Issues {
 			n[findings.Rank(i.Severity)]++
 		}
 		return n
 	}
 	slices.SortStableFunc(all, func(a, b *findings.Page) int {
-		x, y := worst(a), worst(b)
+		x, y := countBySeverity(a), countBySeverity(b)
 		return cmp.Or(slices.Compare(y[:], x[:]), cmp.Compare(a.Name, b.Name))
 	})
 	left := rowsMax
@@ -274,12 +274,12 @@ func (d *auditData) pages(now, old findings.Report) {
 		row := pageRow{Name: cmp.Or(phrase.Excerpt(p.Name, nameRunes), "The whole site")}
 		if p.Scored {
 			row.Score = units.Number(p.Score, 0, 1)
-			if was, had := earlier[p.Name]; had {
+			if was, had := earlierScores[p.Name]; had {
 				row.Change, row.Good = scores.Difference(p.Score, was)
 			}
 		}
 		more := 0
-		row.Issues, more = rows(findings.Groups(p.Issues), min(left, issuesOfPage))
+		row.Issues, more = groupRows(findings.Groups(p.Issues), min(left, issuesPerPage))
 		d.More += more
 		left -= len(row.Issues)
 		d.Pages = append(d.Pages, row)
@@ -321,14 +321,14 @@ func (d *auditData) Path(by string) string {
 // findingsFile sends the findings of an audit as a file, indented but otherwise as they are stored.
 func (s *Studio) findingsFile(v *pageRequest) *view {
 	id := v.r.PathValue("id")
-	stored := v.getAudit(id, "The audit")
+	audit := v.getAudit(id, "The audit")
 	v.wait()
-	if stored.Failure != nil {
-		return v.done("/sites", nil, notice{Bad: true, Text: "The findings could not be read: " + stored.Failure.Text()})
+	if audit.Failure != nil {
+		return v.redirectWithNotice("/sites", nil, notice{Bad: true, Text: "The findings could not be read: " + audit.Failure.Text()})
 	}
-	text, has := stored.Value.Findings.Get()
+	text, has := audit.Value.Findings.Get()
 	if !has {
-		return v.done("/audits/"+url.PathEscape(id), nil, notice{Bad: true, Text: "This audit has no findings."})
+		return v.redirectWithNotice("/audits/"+url.PathEscape(id), nil, notice{Bad: true, Text: "This audit has no findings."})
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {

@@ -158,7 +158,7 @@ func (d *boardData) JoinName(id string) string {
 	if d.NewName == "" || d.Renaming != id {
 		return ""
 	}
-	return roadmap.Readable(columnID(d.NewName, columnIDs(d.Columns)))
+	return roadmap.Heading(columnID(d.NewName, columnIDs(d.Columns)))
 }
 
 func (v *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {
@@ -237,14 +237,15 @@ func (d *boardData) NothingToPublish() bool {
 	return d.Preview.CurrentVersion.IsNull() && d.Preview.ItemCount == 0
 }
 
-// change is what publishing would do to some of the items: a verb, and the titles of these items.
-type change struct {
+// publishChange is what publishing would do to some of the items: a verb, and the titles of these
+// items.
+type publishChange struct {
 	Verb   string
 	Titles []string
 }
 
 // Changes lists what publishing would change for visitors.
-func (d *boardData) Changes() (out []change) {
+func (d *boardData) Changes() (out []publishChange) {
 	titles := func(items []client.PublishedItem) (out []string) {
 		for _, i := range items {
 			out = append(out, i.Title)
@@ -255,7 +256,7 @@ func (d *boardData) Changes() (out []change) {
 	for _, i := range d.Preview.Updated {
 		changed = append(changed, fmt.Sprintf("%s (%s)", i.Title, strings.Join(propertyNames(i.Changed), ", ")))
 	}
-	for _, c := range []change{{"Appear", titles(d.Preview.Added)}, {"Change", changed}, {"Disappear", titles(d.Preview.Removed)}} {
+	for _, c := range []publishChange{{"Appear", titles(d.Preview.Added)}, {"Change", changed}, {"Disappear", titles(d.Preview.Removed)}} {
 		if len(c.Titles) > 0 {
 			out = append(out, c)
 		}
@@ -277,24 +278,25 @@ func propertyNames(properties []string) (out []string) {
 func (s *Studio) publish(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
-	done := startCall(v, "plan:publish", "Publish what was shown", func(ctx context.Context, options ...client.CallOption) (client.Publication, error) {
+	res := startCall(v, "plan:publish", "Publish what was shown", func(ctx context.Context, options ...client.CallOption) (client.Publication, error) {
 		return v.api.PublishPlanBoard(ctx, client.PublishPlanBoardInput{BoardID: board}, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
 	})
 	v.wait()
-	switch p := done.Value; {
-	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the board after you looked, so nothing was published. Below is what publishing would change now."})
-	case done.Failure != nil:
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was published: " + done.Failure.Text()})
+	switch p := res.Value; {
+	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "Somebody changed the board after you looked, so nothing was published. Below is what publishing would change now."})
+	case res.Failure != nil:
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "Nothing was published: " + res.Failure.Text()})
 	case !p.Changed:
-		return v.done("/roadmap", back, notice{Text: "Visitors see this already: nothing had to be published."})
+		return v.redirectWithNotice("/roadmap", back, notice{Text: "Visitors see this already: nothing had to be published."})
 	default:
-		return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Published version %d: visitors see %s.", p.PublishedVersion, phrase.Plural(p.ItemCount, "item", "items"))})
+		return v.redirectWithNotice("/roadmap", back, notice{Text: fmt.Sprintf("Published version %d: visitors see %s.", p.PublishedVersion, phrase.Plural(p.ItemCount, "item", "items"))})
 	}
 }
 
-// visitors sends the board as visitors see it, as a single HTML file that any web server can serve.
-func (s *Studio) visitors(v *pageRequest) *view {
+// visitorPage sends the board as visitors see it, as a single HTML file that any web server can
+// serve.
+func (s *Studio) visitorPage(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	profile := startCall(v, "company:read", "The company", v.getCompany)
 	stored := startCall(v, "plan:read", "The board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
@@ -322,7 +324,7 @@ func (s *Studio) visitors(v *pageRequest) *view {
 		}
 	}
 	if failed != nil {
-		return v.done("/roadmap", nil, notice{Bad: true, Text: "The page could not be made: " + failed.Text()})
+		return v.redirectWithNotice("/roadmap", nil, notice{Bad: true, Text: "The page could not be made: " + failed.Text()})
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Content-Disposition", `attachment; filename="roadmap.html"`)
@@ -363,12 +365,12 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	if published := string(client.PlanStatusPublished); v.r.PostFormValue("status") == published || v.r.PostFormValue("was.status") == published {
 		saved += " Visitors see the change after the next publish."
 	}
-	of := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
+	boardOf := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
 	return recordScreens[client.Item]{
 		place: "Roadmap", noun: "item", area: "plan", path: "/roadmap/items", back: boardPath(board),
-		home:     func(i client.Item) string { return boardPath(of(i)) },
+		home:     func(i client.Item) string { return boardPath(boardOf(i)) },
 		id:       func(i client.Item) string { return i.ID },
-		hidden:   func(i client.Item) []fact { return []fact{{"board", of(i)}} },
+		hidden:   func(i client.Item) []fact { return []fact{{"board", boardOf(i)}} },
 		saved:    saved,
 		deletion: "It cannot be undone. If visitors see the item, they do until the next publish.",
 		deleted:  "Deleted. If visitors see it, they do until the next publish.",
@@ -379,14 +381,14 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 			return v.api.DeletePlanItem(ctx, client.DeletePlanItemInput{ItemID: id}, options...)
 		},
 		fields: func(i client.Item) []*field {
-			return itemFields(i, columnIDs(v.readColumns(of(i))), v.r.URL.Query().Get("column"))
+			return itemFields(i, columnIDs(v.readColumns(boardOf(i))), v.r.URL.Query().Get("column"))
 		},
 		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
-		changed: func(i client.Item) changedRecord {
+		changedRecord: func(i client.Item) changedRecord {
 			return changedRecord{client.ChangeTypeItem, i.ID, string(i.Status.Or("")), i.UpdatedAt}
 		},
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
-			title, summary, column, target := c.required("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
+			title, summary, column, target := c.requiredText("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
 			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.integer("sortOrder")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
@@ -407,7 +409,7 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 // itemColumn returns the new column of an item: the one that the user typed or, if there is none,
 // the one that the user chose from the list. Undoing a typed column restores the column that the
 // item had before.
-func (v *pageRequest) itemColumn(c *changes, board string) client.Optional[string] {
+func (v *pageRequest) itemColumn(c *formChanges, board string) client.Optional[string] {
 	chosen, typed := c.text("columnId"), c.text("newColumn")
 	if name, ok := typed.Get(); ok {
 		return client.Value(columnID(name, columnIDs(v.readColumns(board))))
@@ -443,8 +445,8 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 			}
 			return out
 		},
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
-			name, origins, active := c.required("name"), c.list("allowedOrigins"), c.flag("active")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
+			name, origins, active := c.requiredText("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
 				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because it could mean any site or none
 			}

@@ -131,11 +131,11 @@ func withoutRenamed[T any](columns []roadmap.Column[T], renamed map[string]strin
 		used[c.ID] = len(c.Items) > 0
 	}
 	for _, c := range columns {
-		to, was := renamed[c.ID]
-		for n := 0; was && !used[to] && n < len(renamed); n++ { // the new column may have been renamed, too
-			to, was = renamed[to]
+		to, isRenamed := renamed[c.ID]
+		for n := 0; isRenamed && !used[to] && n < len(renamed); n++ { // the new column may have been renamed, too
+			to, isRenamed = renamed[to]
 		}
-		if used[c.ID] || !was || !used[to] {
+		if used[c.ID] || !isRenamed || !used[to] {
 			out = append(out, c)
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	form := v.r.PostForm
 	board, from, name := form.Get("board"), form.Get("column"), strings.TrimSpace(form.Get("name"))
 	back := url.Values{"board": {board}}
-	refuse := func(text string) *view { return v.done("/roadmap", back, notice{Bad: true, Text: text}) }
+	refuse := func(text string) *view { return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: text}) }
 	if name == "" {
 		return refuse("Not renamed: a column needs a name.")
 	}
@@ -171,68 +171,68 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	if failed != nil {
 		return refuse("Not renamed: " + failed.Text())
 	}
-	stored := roadmap.Columns(items, columnOf)
-	to := columnID(name, columnIDs(allColumns(stored, liveColumns(live))))
-	at := slices.IndexFunc(stored, func(c roadmap.Column[client.Item]) bool { return c.ID == from })
-	joins := slices.ContainsFunc(stored, func(c roadmap.Column[client.Item]) bool { return c.ID == to })
+	columns := roadmap.Columns(items, columnOf)
+	to := columnID(name, columnIDs(allColumns(columns, liveColumns(live))))
+	at := slices.IndexFunc(columns, func(c roadmap.Column[client.Item]) bool { return c.ID == from })
+	targetExists := slices.ContainsFunc(columns, func(c roadmap.Column[client.Item]) bool { return c.ID == to })
 	switch {
 	case to == from:
-		return v.done("/roadmap", back, notice{Text: "Nothing was changed."})
+		return v.redirectWithNotice("/roadmap", back, notice{Text: "Nothing was changed."})
 	case at < 0:
 		return refuse("Not renamed: the column has no items any more.")
-	case joins && form.Get("join") == "":
+	case targetExists && form.Get("join") == "":
 		back.Set("rename", from)
 		back.Set("name", name)
-		return refuse(fmt.Sprintf("Not renamed: there is a column %s already. Choose another name, or move these items into it.", roadmap.Readable(to)))
+		return refuse(fmt.Sprintf("Not renamed: there is a column %s already. Choose another name, or move these items into it.", roadmap.Heading(to)))
 	}
-	all := len(stored[at].Items)
+	total := len(columns[at].Items)
 	a := &bulk{
 		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(), Already: "there already",
 		resultText: func(changed int) string {
-			moved := fmt.Sprintf("%s moved from %s to %s.", phrase.Plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
+			moved := fmt.Sprintf("%s moved from %s to %s.", phrase.Plural(changed, "item", "items"), roadmap.Heading(from), roadmap.Heading(to))
 			switch {
-			case changed == all && joins:
-				moved += fmt.Sprintf(" The column %s is gone: it has no items any more.", roadmap.Readable(from))
-			case changed == all:
-				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), phrase.Plural(changed, "item", "items"))
+			case changed == total && targetExists:
+				moved += fmt.Sprintf(" The column %s is gone: it has no items any more.", roadmap.Heading(from))
+			case changed == total:
+				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Heading(from), roadmap.Heading(to), phrase.Plural(changed, "item", "items"))
 			}
 			return moved + " Visitors see the change after the next publish."
 		},
 	}
-	a.undoneText = func(undone int) string {
-		return fmt.Sprintf("Undone: %s is back, with %s.", roadmap.Readable(from), phrase.Plural(undone, "item", "items"))
+	a.undoResultText = func(undone int) string {
+		return fmt.Sprintf("Undone: %s is back, with %s.", roadmap.Heading(from), phrase.Plural(undone, "item", "items"))
 	}
 	v.renames.add(board, from, to)
-	for _, item := range stored[at].Items {
+	for _, item := range columns[at].Items {
 		a.items = append(a.items, &bulkItem{Name: item.Title, Path: "/roadmap/items/" + url.PathEscape(item.ID), run: columnStep(item, to)})
 	}
-	return v.start(a)
+	return v.startBulk(a)
 }
 
 // columnStep returns the step that moves an item to a different column. The step fails if the item
 // is no longer in the column in which it was listed.
 func columnStep(item client.Item, to string) step {
 	return func(v *pageRequest) (step, *failure) {
-		now := v.getItem(item.ID)
+		got := v.getItem(item.ID)
 		v.wait()
 		switch {
-		case now.Failure != nil:
-			return nil, now.Failure
-		case now.Value.ColumnID.Or("") == to:
+		case got.Failure != nil:
+			return nil, got.Failure
+		case got.Value.ColumnID.Or("") == to:
 			return nil, nothingToDo
-		case now.Value.ColumnID.Or("") != item.ColumnID.Or(""):
+		case got.Value.ColumnID.Or("") != item.ColumnID.Or(""):
 			return nil, &failure{Status: http.StatusPreconditionFailed}
 		}
-		stored := v.setColumn(item.ID, client.Value(to), now.ETag)
-		if stored.Failure != nil {
-			return nil, stored.Failure
+		res := v.setColumn(item.ID, client.Value(to), got.ETag)
+		if res.Failure != nil {
+			return nil, res.Failure
 		}
 		return func(v *pageRequest) (step, *failure) {
-			before := now.Value.ColumnID
+			before := got.Value.ColumnID
 			if _, has := before.Get(); !has {
 				before = client.Null[string]()
 			}
-			return nil, v.setColumn(item.ID, before, stored.ETag).Failure
+			return nil, v.setColumn(item.ID, before, res.ETag).Failure
 		}, nil
 	}
 }
@@ -240,9 +240,9 @@ func columnStep(item client.Item, to string) step {
 // setColumn moves an item to a different column. It fails if the entity tag of the item has
 // changed.
 func (v *pageRequest) setColumn(id string, column client.Optional[string], tag string) *result[client.Item] {
-	stored := startCall(v, "plan:write", "Move to the renamed column", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+	res := startCall(v, "plan:write", "Move to the renamed column", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 		return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}, append(options, client.IfMatch(tag))...)
 	})
 	v.wait()
-	return stored
+	return res
 }

@@ -42,8 +42,8 @@ func (v *pageRequest) getItem(id string) *result[client.Item] {
 	})
 }
 
-// writesMax is the maximum number of items that one move may update.
-const writesMax = 40
+// moveUpdatesMax is the maximum number of items that one move may update.
+const moveUpdatesMax = 40
 
 // move moves an item by one place or one column, to a chosen column, or next to a different item.
 func (s *Studio) move(v *pageRequest) *view {
@@ -56,58 +56,58 @@ func (s *Studio) move(v *pageRequest) *view {
 	live := v.listLiveItems(board, itemsPerCall, "")
 	items, failed := v.allItems(board)
 	if failed != nil {
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + failed.Text()})
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + failed.Text()})
 	}
 	columns := allColumns(roadmap.Columns(items, columnOf), liveColumns(live))
 	if len(items) <= itemsPerPage { // the page showed the whole board
 		columns = withoutRenamed(columns, v.renames.newIDs(board))
 	}
-	moved, found := requestedMove(columns, id, form)
-	if !found || version(moved.item.UpdatedAt) != form.Get("seen") {
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
+	m, found := requestedMove(columns, id, form)
+	if !found || version(m.item.UpdatedAt) != form.Get("seen") {
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
 	}
-	if moved.edge != "" {
-		return v.done("/roadmap", back, notice{Text: "Not moved: it is in the " + moved.edge + " already."})
+	if m.edge != "" {
+		return v.redirectWithNotice("/roadmap", back, notice{Text: "Not moved: it is in the " + m.edge + " already."})
 	}
-	writes, possible := moved.updates()
+	writes, possible := m.updates()
 	if !possible {
-		return v.done("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("Not moved: there is no number between its new neighbours, and more than %d items would need another one. Move it in smaller steps, or edit the items' order.", writesMax)})
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("Not moved: there is no number between its new neighbours, and more than %d items would need another one. Move it in smaller steps, or edit the items' order.", moveUpdatesMax)})
 	}
-	record := moved.item.Title
-	before, problem := v.writeMove(items, writes)
+	title := m.item.Title
+	undos, problem := v.writeMove(items, writes)
 	if problem != "" {
-		if len(before) > 0 {
+		if len(undos) > 0 {
 			problem += " What was written before is taken back."
-			if back := undoMove(record, before)(v); back.Bad {
-				problem += " " + back.Text
+			if outcome := undoMove(title, undos)(v); outcome.Bad {
+				problem += " " + outcome.Text
 			}
 		}
-		return v.done("/roadmap", back, notice{Record: record, Bad: true, Text: "Not moved: " + problem})
+		return v.redirectWithNotice("/roadmap", back, notice{Record: title, Bad: true, Text: "Not moved: " + problem})
 	}
-	text := "Moved to " + roadmap.Readable(moved.column) + "."
-	if moved.item.Status.Or("") == client.PlanStatusPublished {
+	text := "Moved to " + roadmap.Heading(m.column) + "."
+	if m.item.Status.Or("") == client.PlanStatusPublished {
 		text += " Visitors see the change after the next publish."
 	}
-	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
+	return v.redirectWithNotice("/roadmap", back, notice{Record: title, Text: text, Undo: undoMove(title, undos)})
 }
 
 // writeMove sends the updates of a move. Each update fails if somebody has changed its item since
 // the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
 // updates. If one of them has changed, it updates none. It stops at the first update that fails,
 // and returns the problem and what is needed to undo the earlier updates.
-func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []moveUndo, problem string) {
-	now := make([]*result[client.Item], len(writes))
+func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (undos []moveUndo, problem string) {
+	current := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
-		now[n] = v.getItem(w.ItemID)
+		current[n] = v.getItem(w.ItemID)
 	}
 	v.wait()
 	var changed []string
 	for n, w := range writes {
-		if now[n].Failure != nil {
-			return nil, now[n].Failure.Text()
+		if current[n].Failure != nil {
+			return nil, current[n].Failure.Text()
 		}
 		listed := items[slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })]
-		if version(now[n].Value.UpdatedAt) != version(listed.UpdatedAt) {
+		if version(current[n].Value.UpdatedAt) != version(listed.UpdatedAt) {
 			changed = append(changed, listed.Title)
 		}
 	}
@@ -115,20 +115,20 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		return nil, changedByOthersText(changed)
 	}
 	for n, w := range writes {
-		stored := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-			return v.api.UpdatePlanItem(ctx, w, append(options, client.IfMatch(now[n].ETag))...)
+		res := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+			return v.api.UpdatePlanItem(ctx, w, append(options, client.IfMatch(current[n].ETag))...)
 		})
 		v.wait()
-		title := now[n].Value.Title
+		title := current[n].Value.Title
 		switch {
-		case stored.Failure.Conflict():
-			return before, changedByOthersText([]string{title})
-		case stored.Failure != nil:
-			return before, stored.Failure.Text()
+		case res.Failure.Conflict():
+			return undos, changedByOthersText([]string{title})
+		case res.Failure != nil:
+			return undos, res.Failure.Text()
 		}
-		before = append(before, moveUndo{title, revertingUpdate(items, w), stored.ETag})
+		undos = append(undos, moveUndo{title, revertingUpdate(items, w), res.ETag})
 	}
-	return before, ""
+	return undos, ""
 }
 
 // changedByOthersText says which items somebody else has changed.
@@ -138,12 +138,12 @@ func changedByOthersText(titles []string) string {
 
 func quotedTitles(titles []string) string { return "“" + strings.Join(titles, "”, “") + "”" }
 
-// moveUndo is what is needed to undo the update of one item: the place that the item had before the
-// move, and its entity tag after the move.
+// moveUndo is what is needed to undo the update of one item: the update that puts the item back to
+// its place before the move, and the item's entity tag after the move.
 type moveUndo struct {
-	title string
-	place client.UpdatePlanItemInput
-	tag   string
+	title  string
+	update client.UpdatePlanItemInput
+	tag    string
 }
 
 // revertingUpdate returns the update that undoes the write w. items holds the items as they were
@@ -171,31 +171,31 @@ func revertingUpdate(items []client.Item, w client.UpdatePlanItemInput) client.U
 // with the item that was written last. It skips items that somebody has changed since the move, and
 // its notice names them. If a call fails for a different reason, the function can be called again,
 // and continues with the failed item.
-func undoMove(record string, before []moveUndo) undo {
+func undoMove(title string, undos []moveUndo) undo {
 	var changed []string
-	left := len(before)
+	left := len(undos)
 	return func(v *pageRequest) notice {
 		for ; left > 0; left-- {
-			b := before[left-1]
-			stored := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-				return v.api.UpdatePlanItem(ctx, b.place, append(options, client.IfMatch(b.tag))...)
+			b := undos[left-1]
+			res := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+				return v.api.UpdatePlanItem(ctx, b.update, append(options, client.IfMatch(b.tag))...)
 			})
 			v.wait()
 			switch {
-			case stored.Failure.Conflict():
+			case res.Failure.Conflict():
 				changed = append(changed, b.title)
-			case stored.Failure != nil:
-				return undoNotice(record, stored.Failure)
+			case res.Failure != nil:
+				return undoNotice(title, res.Failure)
 			}
 		}
 		if len(changed) > 0 {
-			done := "Not undone"
-			if len(changed) < len(before) {
-				done = "Only partly undone"
+			outcome := "Not undone"
+			if len(changed) < len(undos) {
+				outcome = "Only partly undone"
 			}
-			return notice{Record: record, Bad: true, Text: done + ", because of later changes to " + quotedTitles(changed) + "."}
+			return notice{Record: title, Bad: true, Text: outcome + ", because of later changes to " + quotedTitles(changed) + "."}
 		}
-		return undoNotice(record, nil)
+		return undoNotice(title, nil)
 	}
 }
 
@@ -366,7 +366,7 @@ func (m itemMove) shiftingUpdates(update client.UpdatePlanItemInput) (out []clie
 	if writes, ok := m.rotatingUpdates(update); ok && len(writes) < len(best) && m.reachesPlace(writes) {
 		best = writes
 	}
-	return best, len(best) <= writesMax
+	return best, len(best) <= moveUpdatesMax
 }
 
 // reachesPlace reports whether the writes put the item at its place. Each sortOrder that they set
@@ -443,7 +443,7 @@ func (m itemMove) renumberingUpdates(update client.UpdatePlanItemInput) (out []c
 		default:
 			out = append(out, client.UpdatePlanItemInput{ItemID: i.ID, SortOrder: client.Value(next)})
 		}
-		if len(out) > writesMax {
+		if len(out) > moveUpdatesMax {
 			return nil, false
 		}
 		next += sortOrderStep

@@ -25,7 +25,7 @@ func TestMoveWrites(t *testing.T) {
 				column[n].SortOrder = client.Value(random.IntN(spread))
 			}
 		}
-		byOrder(column)
+		sortItems(column)
 		from := random.IntN(size)
 		m := itemMove{item: column[from], column: "a", from: from, low: client.Null[int](), high: client.Null[int]()}
 		m.others = slices.Delete(slices.Clone(column), from, from+1)
@@ -46,16 +46,16 @@ func TestMoveWrites(t *testing.T) {
 				got[i].SortOrder = client.Value(n)
 			}
 		}
-		byOrder(got)
+		sortItems(got)
 		if !slices.EqualFunc(got, want, func(a, b client.Item) bool { return a.ID == b.ID }) {
 			t.Fatalf("%s to %d of %v: %v writes %v", m.item.ID, m.at, orders(column), orders(got), writes)
 		}
 	}
 }
 
-// byOrder sorts items in the order in which the service lists them. It sorts items with equal
+// sortItems sorts items in the order in which the service lists them. It sorts items with equal
 // sortOrders by id, because the ids are in the order of creation.
-func byOrder(items []client.Item) {
+func sortItems(items []client.Item) {
 	slices.SortStableFunc(items, func(a, b client.Item) int {
 		x, hasX := a.SortOrder.Get()
 		y, hasY := b.SortOrder.Get()

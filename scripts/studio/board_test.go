@@ -19,7 +19,7 @@ import (
 )
 
 // create sends a POST to the service and returns the created record.
-func (w *world) create(t *testing.T, path, body string) map[string]any {
+func (w *testStudio) create(t *testing.T, path, body string) map[string]any {
 	t.Helper()
 	r := w.Send(t, w.key, "POST", "/v1/companies/{companyId}"+path, body)
 	if r.Status != http.StatusOK {
@@ -28,9 +28,9 @@ func (w *world) create(t *testing.T, path, body string) map[string]any {
 	return r.JSON(t)
 }
 
-// board creates a board with items, each of which is given as a column and a title. It returns the
-// id of the board and the ids of the items.
-func (w *world) board(t *testing.T, items ...[2]string) (id string, ids []string) {
+// createBoard creates a board with items, each of which is given as a column and a title. It
+// returns the id of the board and the ids of the items.
+func (w *testStudio) createBoard(t *testing.T, items ...[2]string) (id string, ids []string) {
 	t.Helper()
 	id = w.create(t, "/plan/boards", `{"name":"Public <roadmap>"}`)["id"].(string)
 	for n, item := range items {
@@ -53,9 +53,9 @@ func cards(body string) (out []string) {
 	return out
 }
 
-// arrow returns the form that moves an item. In a browser, a script adds this form to the item's
+// moveForm returns the form that moves an item. In a browser, a script adds this form to the item's
 // card.
-func arrow(t *testing.T, body, id, to string) url.Values {
+func moveForm(t *testing.T, body, id, to string) url.Values {
 	t.Helper()
 	seen := regexp.MustCompile(`data-id="` + id + `" data-seen="([^"]*)"`).FindStringSubmatch(body)
 	_, form, ok := strings.Cut(body, `<template id="arrows">`)
@@ -70,12 +70,12 @@ func arrow(t *testing.T, body, id, to string) url.Values {
 	return out
 }
 
-// publishing returns the form that publishes what a page shows, and the path to which it is sent.
-func publishing(t *testing.T, body string) (path string, form url.Values) {
+// publishForm returns the form that publishes what a page shows, and the path to which it is sent.
+func publishForm(t *testing.T, body string) (path string, form url.Values) {
 	t.Helper()
 	m := regexp.MustCompile(`action="(/roadmap/publish/[^"]*)" method="post"><input type="hidden" name="form" value="([^"]*)"><input type="hidden" name="etag" value="([^"]*)"`).FindStringSubmatch(body)
 	if m == nil {
-		t.Fatal("nothing to publish: ", shown(body))
+		t.Fatal("nothing to publish: ", visibleText(body))
 	}
 	return m[1], url.Values{"form": {m[2]}, "etag": {strings.ReplaceAll(m[3], "&#34;", `"`)}}
 }
@@ -84,42 +84,42 @@ func publishing(t *testing.T, body string) (path string, form url.Values) {
 // board and the first item, and sending a form twice creates only one record.
 func TestRoadmapFromNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	has(t, "empty", w.page(t, "/roadmap"), "There is no board yet", "/roadmap/boards/new")
+	w := newTestStudio(t)
+	checkContains(t, "empty", w.page(t, "/roadmap"), "There is no board yet", "/roadmap/boards/new")
 	form := fields(t, w.page(t, "/roadmap/boards/new"), "profile")
 	form.Set("name", "Our roadmap")
 	form.Set("allowedOrigins", "https://a.example\r\n\r\nhttps://b.example")
 	form.Set("active", "true")
 	for range 2 {
 		_, body := w.submit(t, "/roadmap/boards", form)
-		has(t, "the new board", body, "Saved.")
+		checkContains(t, "the new board", body, "Saved.")
 	}
 	boards := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)
 	if len(boards) != 1 {
 		t.Fatalf("%d boards, want 1: %v", len(boards), boards)
 	}
-	if diff := differs(map[string]any{"name": "Our roadmap", "allowedOrigins": []any{"https://a.example", "https://b.example"}}, boards[0]); diff != "" {
+	if diff := recordDiff(map[string]any{"name": "Our roadmap", "allowedOrigins": []any{"https://a.example", "https://b.example"}}, boards[0]); diff != "" {
 		t.Fatalf("stored board (-want +got):\n%s", diff)
 	}
 	id := boards[0]["id"].(string)
-	has(t, "no items", w.page(t, "/roadmap"), "Add the first item to Now", "Add the first item to Done", "It has never been published")
+	checkContains(t, "no items", w.page(t, "/roadmap"), "Add the first item to Now", "Add the first item to Done", "It has never been published")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Dark theme")
 	form.Set("newColumn", "now_soon")
 	form.Set("status", "published")
 	for range 2 {
 		_, body := w.submit(t, "/roadmap/items", form)
-		has(t, "the new item", body, "Saved.")
+		checkContains(t, "the new item", body, "Saved.")
 	}
 	body := w.page(t, "/roadmap")
-	has(t, "one item", body, "Publishing would add 1 item.", ">appears<")
+	checkContains(t, "one item", body, "Publishing would add 1 item.", ">appears<")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Light theme")
 	form.Set("newColumn", "NOW soon") // the heading of the existing column, in different case
 	_, body = w.submit(t, "/roadmap/items", form)
-	has(t, "a draft", body, "Saved.")
-	hasNot(t, "a draft", body, "Visitors see it")
-	has(t, "undo", w.undo(t, body), "Light theme: Undone.")
+	checkContains(t, "a draft", body, "Saved.")
+	checkNotContains(t, "a draft", body, "Visitors see it")
+	checkContains(t, "undo", w.undo(t, body), "Light theme: Undone.")
 	if got := cards(w.page(t, "/roadmap")); len(got) != 6 {
 		t.Errorf("cards %q, want one item", got)
 	}
@@ -134,23 +134,23 @@ func TestRoadmapFromNothing(t *testing.T) {
 // then, the button publishes nothing, and the page shows what it would publish now.
 func TestRoadmapPublish(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"now", "One"}, [2]string{"later", "Two"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"now", "One"}, [2]string{"later", "Two"})
 	body := w.page(t, "/roadmap?board="+id)
-	has(t, "before", body, "Publishing would add 2 items.", "Public <roadmap>")
-	path, form := publishing(t, body)
+	checkContains(t, "before", body, "Publishing would add 2 items.", "Public <roadmap>")
+	path, form := publishForm(t, body)
 	w.create(t, "/plan/boards/"+id+"/items", `{"title":"Three","status":"published"}`)
 	_, body = w.submit(t, path, form)
-	has(t, "changed meanwhile", body, "nothing was published", "Publishing would add 3 items.")
+	checkContains(t, "changed meanwhile", body, "nothing was published", "Publishing would add 3 items.")
 	if got := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards/"+id, "").JSON(t); got["publishedVersion"] != nil {
 		t.Errorf("published version %v, want none", got["publishedVersion"])
 	}
-	path, form = publishing(t, body)
+	path, form = publishForm(t, body)
 	_, body = w.submit(t, path, form)
-	has(t, "published", body, "Published version 1: visitors see 3 items.", "All changes are published.")
+	checkContains(t, "published", body, "Published version 1: visitors see 3 items.", "All changes are published.")
 	w.Send(t, w.key, "DELETE", "/v1/companies/{companyId}/plan/items/"+items[0], "")
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[1], `{"title":"Two, better","targetLabel":"Q3"}`)
-	has(t, "edited", w.page(t, "/roadmap?board="+id), "Publishing would change 1 item and remove 1 item.", "Deleted, and still visible until the next publish: One.", ">changes<", "<dt>Change</dt><dd>Two, better (title, when)</dd>")
+	checkContains(t, "edited", w.page(t, "/roadmap?board="+id), "Publishing would change 1 item and remove 1 item.", "Deleted, and still visible until the next publish: One.", ">changes<", "<dt>Change</dt><dd>Two, better (title, when)</dd>")
 	live := w.page(t, "/roadmap?board="+id+"&view=live")
 	if diff := cmp.Diff([]string{"Now:", "One", "Later:", "Two", "Other:", "Three"}, cards(live)); diff != "" {
 		t.Errorf("what visitors see (-want +got):\n%s", diff)
@@ -170,8 +170,8 @@ func TestRoadmapPublish(t *testing.T) {
 // an item beyond an edge changes nothing.
 func TestRoadmapMove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"}, [2]string{"b", "B1"}, [2]string{"b", "B2"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"}, [2]string{"b", "B1"}, [2]string{"b", "B2"})
 	path := "/roadmap?board=" + id
 	const moved, edge = "Moved to", "Not moved: it is in the "
 	for _, step := range []struct {
@@ -194,7 +194,7 @@ func TestRoadmapMove(t *testing.T) {
 		{4, "", "b", -1, -1, moved, "A: A1 A3 A2 B: B1 B2"},
 		{0, "left", "", -1, -1, edge + "first column", "A: A1 A3 A2 B: B1 B2"},
 	} {
-		form := arrow(t, w.page(t, path), items[step.item], step.to)
+		form := moveForm(t, w.page(t, path), items[step.item], step.to)
 		if step.to == "" {
 			form.Set("column", step.column)
 			for name, at := range map[string]int{"before": step.before, "after": step.after} {
@@ -204,7 +204,7 @@ func TestRoadmapMove(t *testing.T) {
 			}
 		}
 		_, body := w.submit(t, "/roadmap/items/"+items[step.item]+"/move", form)
-		has(t, "move", body, step.notice)
+		checkContains(t, "move", body, step.notice)
 		if got := strings.Join(cards(body), " "); got != step.expected+" Now: Next: Later: Done:" {
 			t.Fatalf("%+v: cards %q", step, got)
 		}
@@ -215,8 +215,8 @@ func TestRoadmapMove(t *testing.T) {
 // moved into the empty column with an arrow, by dropping it there, or with its form.
 func TestRoadmapEmptyColumns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"now", "One"}, [2]string{"in_test", "Two"}, [2]string{"later", "Three"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"now", "One"}, [2]string{"in_test", "Two"}, [2]string{"later", "Three"})
 	path := "/roadmap?board=" + id
 	expect := func(what, body, want string) {
 		t.Helper()
@@ -227,26 +227,26 @@ func TestRoadmapEmptyColumns(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	w.submit(t, "/roadmap/publish/"+id, func() url.Values { _, form := publishing(t, w.page(t, path)); return form }())
+	w.submit(t, "/roadmap/publish/"+id, func() url.Values { _, form := publishForm(t, w.page(t, path)); return form }())
 	body := w.page(t, path)
 	expect("all", body, "Now: One Next: In test: Two Later: Three Done:")
-	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", arrow(t, body, items[1], "left"))
+	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", moveForm(t, body, items[1], "left"))
 	expect("a column of the live version", body, "Now: One Next: Two In test: Later: Three Done:")
-	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", arrow(t, body, items[1], "right"))
+	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", moveForm(t, body, items[1], "right"))
 	if column(1) != "in_test" {
 		t.Errorf("columnId %v, want in_test", column(1))
 	}
-	form := arrow(t, body, items[0], "")
+	form := moveForm(t, body, items[0], "")
 	form.Set("column", "done")
 	_, body = w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
 	expect("now is empty", body, "Now: Next: In test: Two Later: Three Done: One")
-	edit := w.edited(t, "/roadmap/items/"+items[0])
+	edit := w.editForm(t, "/roadmap/items/"+items[0])
 	edit.Set("newColumn", "Now")
 	w.submit(t, "/roadmap/items/"+items[0], edit)
 	if column(0) != "now" {
 		t.Errorf("columnId %v, want now", column(0))
 	}
-	has(t, "chosen", w.page(t, "/roadmap/items/new?board="+id+"&column=next"), "Column")
+	checkContains(t, "chosen", w.page(t, "/roadmap/items/new?board="+id+"&column=next"), "Column")
 	if body := w.page(t, "/roadmap/items/new?board="+id+"&column=next"); !strings.Contains(body, `<option value="next" selected>`) {
 		t.Error("the column of the link is not chosen")
 	}
@@ -261,8 +261,8 @@ func TestRoadmapEmptyColumns(t *testing.T) {
 // column already has the new name, the items move to it only if the user ticked "Join".
 func TestRoadmapRenameColumn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"Now", "One"}, [2]string{"Now", "Two"}, [2]string{"later", "Three"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"Now", "One"}, [2]string{"Now", "Two"}, [2]string{"later", "Three"})
 	path := "/roadmap?board=" + id
 	form := fields(t, w.page(t, path), "drop")
 	rename := func(from, to string, join bool) string {
@@ -277,24 +277,24 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // "now" and "Now" are different columns; the typed name means the standard one
+	checkContains(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // "now" and "Now" are different columns; the typed name means the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
 	body := rename("now", "Doing it", false)
-	has(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see the change after the next publish.", "A standard column that has no items.")
+	checkContains(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see the change after the next publish.", "A standard column that has no items.")
 	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column "Now"
 		t.Errorf("cards %q", got)
 	}
 	undone := w.undo(t, body)
-	has(t, "undo", undone, "Undone: Now is back, with 2 items.")
+	checkContains(t, "undo", undone, "Undone: Now is back, with 2 items.")
 	if got := strings.Join(cards(undone), " "); got != "Now: One Two Next: Later: Three Done:" {
 		t.Errorf("cards after the undo %q", got)
 	}
 	first := rename("now", "Doing", false)
-	has(t, "twice", first, "2 items moved")
+	checkContains(t, "twice", first, "2 items moved")
 	last := rename("Doing", "Doing it", false)
-	has(t, "undo of the first", w.undo(t, first), "Nothing was changed. 2 items were changed since then, and so not undone.")
+	checkContains(t, "undo of the first", w.undo(t, first), "Nothing was changed. 2 items were changed since then, and so not undone.")
 	if got := strings.Join(cards(last), " "); got != "Doing it: One Two Next: Later: Three Done:" {
 		t.Errorf("cards %q", got)
 	}
@@ -302,22 +302,22 @@ func TestRoadmapRenameColumn(t *testing.T) {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
 	body = rename("Doing it", "LATER", false)
-	has(t, "existing", body, "there is a column Later already", `value="LATER"`, "Move the items into Later, and Doing it goes")
+	checkContains(t, "existing", body, "there is a column Later already", `value="LATER"`, "Move the items into Later, and Doing it goes")
 	if n := strings.Count(body, `class="rename" open`); n != 1 || strings.Count(body, "Move the items into") != 1 {
 		t.Errorf("%d forms are open, want that of the column", n)
 	}
 	if column(0) != "Doing it" {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
-	has(t, "joined", rename("Doing it", "LATER", true), "2 items moved from Doing it to Later. The column Doing it is gone: it has no items any more.")
+	checkContains(t, "joined", rename("Doing it", "LATER", true), "2 items moved from Doing it to Later. The column Doing it is gone: it has no items any more.")
 	if column(1) != "later" {
 		t.Errorf("columnId %v, want later", column(1))
 	}
-	has(t, "gone", rename("Doing it", "Anything", false), "the column has no items any more")
-	has(t, "no name", rename("later", " ", false), "a column needs a name")
-	has(t, "same name", rename("later", "later", false), "Nothing was changed.")
+	checkContains(t, "gone", rename("Doing it", "Anything", false), "the column has no items any more")
+	checkContains(t, "no name", rename("later", " ", false), "a column needs a name")
+	checkContains(t, "same name", rename("later", "later", false), "Nothing was changed.")
 	writes := 0
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.Method != http.MethodPatch {
 			return nil
 		}
@@ -329,9 +329,9 @@ func TestRoadmapRenameColumn(t *testing.T) {
 		}
 		return nil
 	})
-	has(t, "stopped", rename("later", "Someday", false), "2 items moved from Later to Someday.", "1 item was changed by somebody else since the page was loaded")
-	w.service.breakWith(nil)
-	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
+	checkContains(t, "stopped", rename("later", "Someday", false), "2 items moved from Later to Someday.", "1 item was changed by somebody else since the page was loaded")
+	w.transport.respondWith(nil)
+	checkContains(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
 // Ensure each write of a move is conditional. If somebody else changes one of the items before the
@@ -339,8 +339,8 @@ func TestRoadmapRenameColumn(t *testing.T) {
 // items that it did not change.
 func TestRoadmapMoveNeighbour(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
 	path := "/roadmap?board=" + id
 	const before = "A: A1 A2 A3 Now: Next: Later: Done:"
 	changes := 0
@@ -357,9 +357,9 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 		{"before the writes", http.MethodGet, 0, "somebody else has just changed “A3”."},
 		{"between the writes", http.MethodPatch, 1, "somebody else has just changed “A3”. What was written before is taken back."},
 	} {
-		form := arrow(t, w.page(t, path), items[0], "down")
+		form := moveForm(t, w.page(t, path), items[0], "down")
 		seen := 0
-		w.service.breakWith(func(r *http.Request) *http.Response {
+		w.transport.respondWith(func(r *http.Request) *http.Response {
 			if r.Method == http.MethodPatch && r.Header.Get("If-Match") == "" {
 				t.Error("an item is written without If-Match")
 			}
@@ -367,21 +367,21 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 				return nil
 			}
 			if seen++; seen == c.at+1 {
-				w.service.breakWith(nil)
+				w.transport.respondWith(nil)
 				change(2)
 			}
 			return nil
 		})
 		_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
-		has(t, c.name, body, "A1: Not moved: "+c.want)
+		checkContains(t, c.name, body, "A1: Not moved: "+c.want)
 		if got := strings.Join(cards(body), " "); got != before {
 			t.Errorf("%s: cards %q, want %q", c.name, got, before)
 		}
 	}
-	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", arrow(t, w.page(t, path), items[0], "down"))
-	has(t, "moved", body, "A1: Moved to A.")
+	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", moveForm(t, w.page(t, path), items[0], "down"))
+	checkContains(t, "moved", body, "A1: Moved to A.")
 	change(2)
-	has(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
+	checkContains(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
 }
 
 // Ensure the undo of a move can be repeated after it failed for some of the items, and then
@@ -389,15 +389,15 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 // else.
 func TestUndoOfMoveAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
 	path := "/roadmap?board=" + id
 	page := w.page(t, path)
 	before := strings.Join(cards(page), " ")
-	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", arrow(t, page, items[0], "down"))
-	has(t, "moved", body, "A1: Moved to A.")
+	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", moveForm(t, page, items[0], "down"))
+	checkContains(t, "moved", body, "A1: Moved to A.")
 	writes := 0
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.Method != http.MethodPatch {
 			return nil
 		}
@@ -406,12 +406,12 @@ func TestUndoOfMoveAgain(t *testing.T) {
 		}
 		return refusal(http.StatusForbidden, "forbidden", "suspended")(r)
 	})
-	has(t, "undo", w.undo(t, body), "A1: Not undone: ")
+	checkContains(t, "undo", w.undo(t, body), "A1: Not undone: ")
 	if writes != 2 {
 		t.Fatalf("the undo made %d writes, want one that succeeds and one that fails", writes)
 	}
-	w.service.breakWith(nil)
-	has(t, "again", w.undo(t, w.page(t, "/changes")), "A1: Undone.")
+	w.transport.respondWith(nil)
+	checkContains(t, "again", w.undo(t, w.page(t, "/changes")), "A1: Undone.")
 	if got := strings.Join(cards(w.page(t, path)), " "); got != before {
 		t.Errorf("cards %q after the undo, want %q", got, before)
 	}
@@ -421,35 +421,35 @@ func TestUndoOfMoveAgain(t *testing.T) {
 // deleted.
 func TestRoadmapMoveConflict(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"})
-	form := arrow(t, w.page(t, "/roadmap?board="+id), items[1], "up")
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"a", "A1"}, [2]string{"a", "A2"})
+	form := moveForm(t, w.page(t, "/roadmap?board="+id), items[1], "up")
 	page := w.page(t, "/roadmap/items/"+items[1])
 	w.Clock.Advance(1e9)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[1], `{"title":"Theirs"}`)
 	_, body := w.submit(t, "/roadmap/items/"+items[1]+"/move", form)
-	has(t, "move", body, "Somebody changed the item after you looked, so it was not moved.")
+	checkContains(t, "move", body, "Somebody changed the item after you looked, so it was not moved.")
 	deletion := fields(t, page, "profile")
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
-	has(t, "delete", body, "so it was not deleted", "Theirs")
+	checkContains(t, "delete", body, "so it was not deleted", "Theirs")
 	if got := strings.Join(cards(w.page(t, "/roadmap?board="+id)), " "); got != "A: A1 Theirs Now: Next: Later: Done:" {
 		t.Errorf("cards %q, want A: A1 Theirs and the standard columns", got)
 	}
 	deletion = fields(t, w.page(t, "/roadmap/items/"+items[1]), "profile")
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
-	has(t, "deleted", body, "Deleted.")
+	checkContains(t, "deleted", body, "Deleted.")
 	if got := strings.Join(cards(body), " "); got != "A: A1 Now: Next: Later: Done:" {
 		t.Errorf("cards %q, want A: A1 and the standard columns", got)
 	}
 }
 
-// edited opens the form of a record and returns its fields as a browser would send them.
-func (w *world) edited(t *testing.T, path string) url.Values {
+// editForm opens the form of a record and returns its fields as a browser would send them.
+func (w *testStudio) editForm(t *testing.T, path string) url.Values {
 	t.Helper()
 	form := fields(t, w.page(t, path), "profile")
 	for name := range form {
-		if own, is := strings.CutPrefix(name, "was."); is && form.Get(name) != "false" {
-			form.Set(own, form.Get(name))
+		if field, ok := strings.CutPrefix(name, "was."); ok && form.Get(name) != "false" {
+			form.Set(field, form.Get(name))
 		}
 	}
 	return form
@@ -460,35 +460,35 @@ func (w *world) edited(t *testing.T, path string) url.Values {
 // same item, neither loses a change.
 func TestRoadmapItem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, items := w.board(t, [2]string{"a", "A1"})
+	w := newTestStudio(t)
+	_, items := w.createBoard(t, [2]string{"a", "A1"})
 	path := "/roadmap/items/" + items[0]
-	form := w.edited(t, path)
+	form := w.editForm(t, path)
 	form.Set("summary", "Typed summary")
 	form.Set("categoryIds", "one\r\n two ")
 	form.Set("columnId", "")
 	_, body := w.submit(t, path, form)
-	has(t, "saved", body, "Saved.")
+	checkContains(t, "saved", body, "Saved.")
 	stored := func() map[string]any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[0], "").JSON(t)
 	}
 	want := map[string]any{"summary": "Typed summary", "categoryIds": []any{"one", "two"}, "columnId": nil, "title": "A1", "sortOrder": 1.0}
-	if diff := differs(want, stored()); diff != "" {
+	if diff := recordDiff(want, stored()); diff != "" {
 		t.Errorf("stored item (-want +got):\n%s", diff)
 	}
-	form = w.edited(t, path)
+	form = w.editForm(t, path)
 	form.Set("sortOrder", "first")
 	form.Set("title", "Typed title")
 	status, body := w.submit(t, path, form)
-	has(t, "refused", body, "must be a whole number", "Typed title", `value="first"`)
+	checkContains(t, "refused", body, "must be a whole number", "Typed title", `value="first"`)
 	if status != http.StatusBadRequest || stored()["title"] != "A1" {
 		t.Errorf("status %d, want 400; stored title %v, want A1", status, stored()["title"])
 	}
-	form = w.edited(t, path)
+	form = w.editForm(t, path)
 	form.Set("title", "Typed title")
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[0], `{"title":"Their title","targetLabel":"Their time"}`)
 	status, body = w.submit(t, path, form)
-	has(t, "conflict", body, "Somebody else changed the item", "Typed title", "Stored now: Their title", "Their time")
+	checkContains(t, "conflict", body, "Somebody else changed the item", "Typed title", "Stored now: Their title", "Their time")
 	if status != http.StatusPreconditionFailed || stored()["title"] != "Their title" {
 		t.Errorf("status %d, want 412; stored title %v, want Their title", status, stored()["title"])
 	}
@@ -502,15 +502,15 @@ func TestRoadmapItem(t *testing.T) {
 // the missing scope.
 func TestRoadmapScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, auth.CompanyRead, auth.PlanRead)
+	w := newTestStudio(t, auth.CompanyRead, auth.PlanRead)
 	body := w.page(t, "/roadmap")
-	has(t, "reader", body, "plan:write")
+	checkContains(t, "reader", body, "plan:write")
 	if strings.Contains(body, "New item") {
 		t.Error("a reader is offered to write")
 	}
-	none := newWorld(t, auth.CompanyRead)
-	status, body := none.get(t, "/roadmap")
-	has(t, "none", body, "This key lacks the scope")
+	noScope := newTestStudio(t, auth.CompanyRead)
+	status, body := noScope.get(t, "/roadmap")
+	checkContains(t, "none", body, "This key lacks the scope")
 	if status != http.StatusForbidden {
 		t.Errorf("status %d, want 403", status)
 	}
@@ -521,7 +521,7 @@ func TestRoadmapScopes(t *testing.T) {
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	w := newWorld(t)
+	w := newTestStudio(t)
 	lines := []demo.Line{}
 	for n := range 130 {
 		lines = append(lines, demo.Line{Type: "board", Record: demo.Record{"id": fmt.Sprintf("brd_%d", n), "name": fmt.Sprintf("Board %d", n), "createdAt": fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)}})
@@ -532,8 +532,8 @@ func TestRoadmapLarge(t *testing.T) {
 	}
 	demotest.Load(t, w.Service, lines...)
 	body := w.page(t, "/roadmap?board=brd_129")
-	has(t, "the newest board", body, "Board 129", "Item 0", "More items")
-	hasNot(t, "the newest board", body, "Item 229")
+	checkContains(t, "the newest board", body, "Board 129", "Item 0", "More items")
+	checkNotContains(t, "the newest board", body, "Item 229")
 	if kilobytes := len(body) >> 10; kilobytes >= 110 {
 		t.Errorf("the page has %d KB, want less than 110", kilobytes)
 	}
@@ -543,8 +543,8 @@ func TestRoadmapLarge(t *testing.T) {
 		}
 		return out
 	}
-	_, body = w.submit(t, "/roadmap/items/itm_99/move", arrow(t, body, "itm_99", "down")) // the last item on the page
-	has(t, "a move", body, "Moved to Other.")
+	_, body = w.submit(t, "/roadmap/items/itm_99/move", moveForm(t, body, "itm_99", "down")) // the last item on the page
+	checkContains(t, "a move", body, "Moved to Other.")
 	if got := order()[98:102]; !slices.Equal(got, []string{"Item 98", "Item 100", "Item 99", "Item 101"}) {
 		t.Errorf("order %q, want Item 99 after Item 100", got)
 	}
@@ -553,9 +553,9 @@ func TestRoadmapLarge(t *testing.T) {
 		t.Fatal("no next page")
 	}
 	body = w.page(t, html.UnescapeString(next[1]))
-	form := arrow(t, body, "itm_150", "")
+	form := moveForm(t, body, "itm_150", "")
 	form.Set("column", "now")
 	_, body = w.submit(t, "/roadmap/items/itm_150/move", form)
-	has(t, "a move on the second page", body, "Moved to Now.", "Item 151")
-	hasNot(t, "a move on the second page", body, "Item 1 ")
+	checkContains(t, "a move on the second page", body, "Moved to Now.", "Item 151")
+	checkNotContains(t, "a move on the second page", body, "Item 1 ")
 }

@@ -46,8 +46,8 @@ const (
 	brandRecords = 200
 )
 
-// brandScreens adds the pages for the brand, the content types and the goals.
-func (s *Studio) brandScreens(page func(string, func(*pageRequest) *view)) {
+// addBrandScreens adds the pages for the brand, the content types and the goals.
+func (s *Studio) addBrandScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /brand", s.brand)
 	page("POST /brand", s.saveBrand)
 	addRecordScreens(page, "/brand/types", (*pageRequest).contentTypeScreens)
@@ -71,7 +71,7 @@ func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	goals := v.listGoals()
 	v.wait()
 	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure
-	stored := d.NoKit == nil
+	kitRead := d.NoKit == nil
 	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // the brand does not exist yet, and saving the form creates it
 		d.NoKit = nil
 	}
@@ -88,7 +88,7 @@ func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	d.Colors, d.Fonts = swatches(d.Kit.Colors.Or(nil)), swatches(d.Kit.Fonts.Or(nil))
 	d.Form = newForm("the brand", "/brand", kit.ETag, d.MayWrite, brandFields(d.Kit)...)
 	if sent != nil {
-		d.Form.restore(sent, refused, stored)
+		d.Form.restore(sent, refused, kitRead)
 		d.Kept = true
 	}
 	return out
@@ -111,30 +111,30 @@ func brandFields(k client.BrandKit) []*field {
 // saveBrand stores the changed fields.
 func (s *Studio) saveBrand(v *pageRequest) *view {
 	sent := v.r.PostForm
-	c := changes{sent: sent}
+	c := formChanges{sent: sent}
 	in := brandChanges(&c)
-	if !c.any {
-		return v.done("/brand", nil, notice{Text: "Nothing was changed."})
+	if !c.anyChanged {
+		return v.redirectWithNotice("/brand", nil, notice{Text: "Nothing was changed."})
 	}
 	if sent.Get("etag") == "" && v.brandExists() {
 		return v.brandPage(sent, &failure{Status: http.StatusPreconditionFailed})
 	}
-	stored := startCall(v, "context:write", "Save the brand", func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
+	res := startCall(v, "context:write", "Save the brand", func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
 		if tag := sent.Get("etag"); tag != "" {
 			options = append(options, client.IfMatch(tag))
 		}
 		return v.api.UpdateContextBrandKit(ctx, in, options...)
 	})
 	v.wait()
-	if stored.Failure != nil {
-		return v.brandPage(sent, stored.Failure)
+	if res.Failure != nil {
+		return v.brandPage(sent, res.Failure)
 	}
-	return v.done("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undoCall("The brand", "context:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
-		return v.api.UpdateContextBrandKit(ctx, brandChanges(&changes{sent: revertedForm(sent)}), options...)
+	return v.redirectWithNotice("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undoCall("The brand", "context:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
+		return v.api.UpdateContextBrandKit(ctx, brandChanges(&formChanges{sent: revertedForm(sent)}), options...)
 	})})
 }
 
-func brandChanges(c *changes) client.UpdateContextBrandKitInput {
+func brandChanges(c *formChanges) client.UpdateContextBrandKitInput {
 	return client.UpdateContextBrandKitInput{
 		VoiceTone: c.list("voiceTone"), VoiceGuidelines: c.text("voiceGuidelines"), VoiceExamples: c.list("voiceExamples"), AvoidWords: c.list("avoidWords"),
 		ArtStyle: c.text("artStyle"), ArtDirection: c.text("artDirection"), ImageryNotes: c.text("imageryNotes"), Context: c.text("context"),
@@ -170,8 +170,8 @@ func swatches(text []byte) (out []swatch) {
 		switch v := value.(type) {
 		case nil:
 		case []any:
-			for _, one := range v {
-				walk(one, name, depth+1)
+			for _, element := range v {
+				walk(element, name, depth+1)
 			}
 		case map[string]any:
 			if own, is := v["name"].(string); is && len(v) > 1 {
@@ -191,11 +191,11 @@ func swatches(text []byte) (out []swatch) {
 				walk(v[key], strings.TrimSpace(name+" "+label), depth+1)
 			}
 		default:
-			one := swatch{Name: phrase.Excerpt(name, 60), Text: phrase.Excerpt(fmt.Sprint(v), 120)}
+			s := swatch{Name: phrase.Excerpt(name, 60), Text: phrase.Excerpt(fmt.Sprint(v), 120)}
 			if trimmed := strings.TrimSpace(fmt.Sprint(v)); colorPattern.MatchString(trimmed) {
-				one.Color = trimmed
+				s.Color = trimmed
 			}
-			out = append(out, one)
+			out = append(out, s)
 		}
 	}
 	walk(value, "", 0)
@@ -234,8 +234,8 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 				{Name: "active", Label: "In use", Kind: "flag", Stored: strconv.FormatBool(t.Active.Or(true))},
 			}
 		},
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.ContentType, error) {
-			name, about, guidance := c.required("name"), c.text("description"), c.text("guidance")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.ContentType, error) {
+			name, about, guidance := c.requiredText("name"), c.text("description"), c.text("guidance")
 			platforms, cadence, active := c.list("defaultPlatforms"), c.text("cadence"), c.flag("active")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.ContentType, error) {
@@ -254,7 +254,7 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 }
 
 func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
-	keys, names := v.metricsByKey()
+	keys, names := v.metricKeysAndNames()
 	return recordScreens[client.Goal]{
 		home:  func(g client.Goal) string { return "/brand#" + g.ID },
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
@@ -267,8 +267,8 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 			return v.api.DeleteContextGoal(ctx, client.DeleteContextGoalInput{GoalID: id}, options...)
 		},
 		fields: func(g client.Goal) []*field { return brandGoalFields(g, keys, names) },
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
-			name, about, key := c.required("name"), c.text("description"), c.text("metricKey")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
+			name, about, key := c.requiredText("name"), c.text("description"), c.text("metricKey")
 			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.integer("priority")
 			status := enumValue[client.ContextGoalStatus](c.text("status"))
 			if id != "" {
@@ -291,9 +291,9 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 // because there may be 200 choices.
 const metricNameMax = 40
 
-// metricsByKey returns the keys of the metrics, sorted by name, and a map from keys to names. It
-// returns nil if the metrics could not be read, or if there are too many for one call.
-func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
+// metricKeysAndNames returns the keys of the metrics, sorted by name, and a map from keys to names.
+// It returns nil if the metrics could not be read, or if there are too many for one call.
+func (v *pageRequest) metricKeysAndNames() (keys []string, names map[string]string) {
 	definitions := v.listDefinitions()
 	v.wait()
 	if definitions.Failure != nil || definitions.Value.Next != "" {

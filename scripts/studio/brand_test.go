@@ -16,37 +16,37 @@ import (
 // that were edited. If two people edit the brand, neither loses a change.
 func TestBrand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.page(t, "/brand", "There is none yet", "None are stored")
 	stored := func() map[string]any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/brand-kit", "").JSON(t)
 	}
-	first, second := w.edited(t, "/brand"), w.edited(t, "/brand")
+	first, second := w.editForm(t, "/brand"), w.editForm(t, "/brand")
 	first.Set("voiceTone", "calm\r\n\r\nplain")
 	first.Set("artStyle", "Photographs")
 	_, body := w.submit(t, "/brand", first)
-	has(t, "created", body, "Saved.", "Photographs")
-	if diff := differs(map[string]any{"voiceTone": []any{"calm", "plain"}, "avoidWords": nil}, stored()); diff != "" {
+	checkContains(t, "created", body, "Saved.", "Photographs")
+	if diff := recordDiff(map[string]any{"voiceTone": []any{"calm", "plain"}, "avoidWords": nil}, stored()); diff != "" {
 		t.Errorf("created brand (-want +got):\n%s", diff)
 	}
 	second.Set("voiceGuidelines", "Mine")
 	status, body := w.submit(t, "/brand", second)
-	has(t, "created twice", body, "Somebody else changed the brand", "Mine", "Photographs")
+	checkContains(t, "created twice", body, "Somebody else changed the brand", "Mine", "Photographs")
 	if status != http.StatusPreconditionFailed || stored()["voiceGuidelines"] != nil {
 		t.Errorf("status %d, want 412; stored guidelines %v, want none", status, stored()["voiceGuidelines"])
 	}
-	form := w.edited(t, "/brand")
+	form := w.editForm(t, "/brand")
 	form.Set("artStyle", "")
 	form.Set("avoidWords", strings.Repeat("x", 201))
 	status, body = w.submit(t, "/brand", form)
-	has(t, "refused", body, strings.Repeat("x", 201), "must have at most 200 characters")
+	checkContains(t, "refused", body, strings.Repeat("x", 201), "must have at most 200 characters")
 	if status != http.StatusBadRequest || stored()["artStyle"] != "Photographs" {
 		t.Errorf("status %d, want 400; stored art style %v, want Photographs", status, stored()["artStyle"])
 	}
 	form.Set("avoidWords", "seamless")
 	w.submit(t, "/brand", form)
 	want := map[string]any{"artStyle": nil, "avoidWords": []any{"seamless"}, "voiceTone": []any{"calm", "plain"}}
-	if diff := differs(want, stored()); diff != "" {
+	if diff := recordDiff(want, stored()); diff != "" {
 		t.Errorf("updated brand (-want +got):\n%s", diff)
 	}
 }
@@ -55,7 +55,7 @@ func TestBrand(t *testing.T) {
 // text.
 func TestSwatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	demotest.Load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{
 		"id": "kit_1", "fonts": []any{"Inter", demo.Record{"name": "Headings", "family": "Fraunces"}},
 		"colors": demo.Record{
@@ -82,7 +82,7 @@ func TestSwatches(t *testing.T) {
 // nor deleted.
 func TestContentTypesAndBrandGoals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, test := range []struct {
 		path, api string
 		typed     map[string]string
@@ -93,14 +93,14 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 		{"/brand/types", "/context/content-types", map[string]string{"name": "Old", "defaultPlatforms": "x"}, "Old [x] false", "not in use"},
 		{"/brand/goals", "/context/goals", map[string]string{"name": "More teams", "targetValue": "1000.5", "dueAt": "2026-12-01", "priority": "1"}, "More teams 1000.5 2026-12-01T00:00:00Z 1 active", "due Dec 1, 2026"},
 	} {
-		form := w.edited(t, test.path+"/new")
+		form := w.editForm(t, test.path+"/new")
 		form.Del("active")
 		for name, value := range test.typed {
 			form.Set(name, value)
 		}
 		for range 2 {
 			_, body := w.submit(t, test.path, form)
-			has(t, test.path, body, "Saved.", test.typed["name"], test.shown)
+			checkContains(t, test.path, body, "Saved.", test.typed["name"], test.shown)
 		}
 		list := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t)
 		if len(list) != 1 {
@@ -115,40 +115,40 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 			t.Errorf("%s: stored %q, want %q", test.path, text, test.stored)
 		}
 		path := test.path + "/" + got["id"].(string)
-		early, late := w.edited(t, path), w.edited(t, path)
+		early, late := w.editForm(t, path), w.editForm(t, path)
 		early.Set("name", "Theirs")
 		w.submit(t, path, early)
 		late.Set("name", "Mine")
 		status, body := w.submit(t, path, late)
-		has(t, "conflict", body, "Somebody else changed the", "Stored now: Theirs", `value="Mine"`)
+		checkContains(t, "conflict", body, "Somebody else changed the", "Stored now: Theirs", `value="Mine"`)
 		if status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status of a late change %d, want 412", path, status)
 		}
 		_, body = w.submit(t, path+"/delete", url.Values{"form": late["form"], "etag": late["etag"]})
-		has(t, "deleted too late", body, "so it was not deleted")
-		now := w.edited(t, path)
-		_, body = w.submit(t, path+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
-		has(t, "deleted", body, "Deleted.")
+		checkContains(t, "deleted too late", body, "so it was not deleted")
+		latestForm := w.editForm(t, path)
+		_, body = w.submit(t, path+"/delete", url.Values{"form": latestForm["form"], "etag": latestForm["etag"]})
+		checkContains(t, "deleted", body, "Deleted.")
 		if left := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t); len(left) != 0 {
 			t.Errorf("%s: %d records after the delete, want none: %v", test.path, len(left), left)
 		}
 	}
 	w.create(t, "/metrics/definitions", `{"key": "growth.teams", "name": "Teams <new>"}`)
-	chosen := w.edited(t, "/brand/goals/new")
+	chosen := w.editForm(t, "/brand/goals/new")
 	w.page(t, "/brand/goals/new", `<option value="growth.teams">Teams <new></option>`)
 	chosen.Set("name", "More teams")
 	chosen.Set("metricKey", "growth.teams")
-	address := w.redirected(t, "/brand/goals", chosen)
+	address := w.submitRedirect(t, "/brand/goals", chosen)
 	goal := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/goals", "").Items(t)[0]
 	if !strings.HasSuffix(address, "#"+goal["id"].(string)) || goal["metricKey"] != "growth.teams" {
 		t.Errorf("the page after a save is %s, and the goal is %v", address, goal)
 	}
-	form := w.edited(t, "/brand/goals/new")
+	form := w.editForm(t, "/brand/goals/new")
 	form.Set("name", "X")
 	form.Set("dueAt", "soon")
 	form.Set("targetValue", "many")
 	status, body := w.submit(t, "/brand/goals", form)
-	has(t, "refused", body, "must be a day such as 2026-09-30", "must be a number such as 12.5", `value="soon"`)
+	checkContains(t, "refused", body, "must be a day such as 2026-09-30", "must be a number such as 12.5", `value="soon"`)
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
@@ -158,12 +158,12 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 // the key lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t, auth.CompanyRead, auth.ContextRead)
+	w := newDemoStudio(t, auth.CompanyRead, auth.ContextRead)
 	body := w.page(t, "/brand", "calm", "Field tip", "1,000 teams a month sign up", "it lacks context:write")
-	hasNot(t, "reader", body, "New content type", "New goal", `class="button go"`)
-	status, body := newWorld(t, auth.CompanyRead).get(t, "/brand")
-	has(t, "none", body, "This key lacks the scope context:read")
+	checkNotContains(t, "reader", body, "New content type", "New goal", `class="button go"`)
+	status, body := newTestStudio(t, auth.CompanyRead).get(t, "/brand")
+	checkContains(t, "none", body, "This key lacks the scope context:read")
 	if status != http.StatusForbidden || strings.Count(body, "lacks the scope") != 1 {
-		t.Errorf("status %d, want 403 and one missing scope: %s", status, shown(body))
+		t.Errorf("status %d, want 403 and one missing scope: %s", status, visibleText(body))
 	}
 }

@@ -36,7 +36,7 @@ var screens = map[string]string{
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	w := newWorld(t)
+	w := newTestStudio(t)
 	demotest.LoadDemo(t, w.Service)
 	statuses := []string{"none", "needs_review", "draft", "posted", "skipped"}
 	lines := make([]demo.Line, 1000)
@@ -66,8 +66,8 @@ func TestBudget(t *testing.T) {
 		t.Fatalf("only %d records", n)
 	}
 	counter := &apitest.RoundTripCounter{}
-	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
-	counted.browser.Transport = demotest.Direct{Handler: counted.open.Handler()}
+	counted := startStudio(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
+	counted.browser.Transport = demotest.HandlerTransport{Handler: counted.server.Handler()}
 	for name, path := range screens {
 		w.Clock.Advance(time.Minute) // start each page with a full quota, which refills every minute
 		var body string
@@ -80,7 +80,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%s: %d bytes, at most %d", name, len(body), bytesMax)
 		}
 	}
-	if body := w.page(t, "/"); !strings.Contains(shown(body), "Reviews 200+ waiting") {
+	if body := w.page(t, "/"); !strings.Contains(visibleText(body), "Reviews 200+ waiting") {
 		t.Error("what waits is counted to 200")
 	}
 }

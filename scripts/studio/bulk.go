@@ -12,9 +12,9 @@ import (
 )
 
 // step makes one change of a bulk action, unless somebody has changed the record since the page was
-// loaded. back reverts the change; it is nil if the change cannot be reverted. failed is
+// loaded. revert reverts the change; it is nil if the change cannot be reverted. failed is
 // nothingToDo if the record needs no change.
-type step func(v *pageRequest) (back step, failed *failure)
+type step func(v *pageRequest) (revert step, failed *failure)
 
 // nothingToDo is the result of a step whose record needed no change.
 var nothingToDo = &failure{}
@@ -23,22 +23,22 @@ var nothingToDo = &failure{}
 type state int
 
 const (
-	waiting   state = iota
-	changed         // the action has changed the record
-	unchanged       // the record needed no change
-	conflict        // somebody else has changed the record
-	failed
-	undone // the change was reverted
+	stateWaiting   state = iota
+	stateChanged         // the action has changed the record
+	stateUnchanged       // the record needed no change
+	stateConflict        // somebody else has changed the record
+	stateFailed
+	stateUndone // the change was reverted
 )
 
 // bulkItem is one record of a bulk action.
 type bulkItem struct {
-	Name, Path string
-	Index      int // its index in the action's list of records; set by the method counts
-	State      state
-	Problem    string // why the change failed
-	Final      bool   // a retry would fail, too
-	run, back  step
+	Name, Path  string
+	Index       int // its index in the action's list of records; set by the method counts
+	State       state
+	Problem     string // why the change failed
+	Final       bool   // a retry would fail, too
+	run, revert step
 }
 
 // bulk is a bulk action. It changes one record after another, and continues after the response to
@@ -49,7 +49,7 @@ type bulk struct {
 	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
 	resultText     func(changed int) string // returns the first sentence of the result; if nil, the sentence is Done and the number of changed records
-	undoneText     func(undone int) string  // returns the first sentence of the result of undoing the action
+	undoResultText func(undone int) string  // returns the first sentence of the result of undoing the action
 
 	mu      sync.Mutex
 	items   []*bulkItem
@@ -100,9 +100,9 @@ func (b *bulks) close() {
 	b.running.Wait()
 }
 
-// start starts a bulk action. It shows the result if the action finishes soon, and the progress
+// startBulk starts a bulk action. It shows the result if the action finishes soon, and the progress
 // otherwise.
-func (v *pageRequest) start(a *bulk) *view {
+func (v *pageRequest) startBulk(a *bulk) *view {
 	v.bulks.add(a)
 	v.resume(a)
 	return v.bulkProgress(a)
@@ -123,11 +123,11 @@ func (v *pageRequest) bulkProgress(a *bulk) *view {
 	case <-v.ctx.Done():
 	}
 	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
-		what := notice{Text: c.Text(), Undo: a.undo(""), bulk: a}
+		msg := notice{Text: c.Text(), Undo: a.undo(""), bulk: a}
 		if c.Changed > 1 {
-			what.More, what.Link = "/bulk/"+a.ID, "Show each"
+			msg.More, msg.Link = "/bulk/"+a.ID, "Show each"
 		}
-		return v.finish(a.Back, what)
+		return v.finish(a.Back, msg)
 	}
 	return v.redirect("/bulk/" + a.ID)
 }
@@ -154,11 +154,11 @@ func (s *Studio) run(a *bulk) {
 	}()
 	for _, item := range a.items {
 		for !item.settled(a) {
-			if a.halted() || s.bulks.ctx.Err() != nil {
+			if a.isStopped() || s.bulks.ctx.Err() != nil {
 				return
 			}
 			ctx, cancel := context.WithTimeout(s.bulks.ctx, s.Limits.Page)
-			back, problem := item.run(&pageRequest{Studio: s, ctx: context.WithValue(ctx, frameDataKey{}, &frameData{})})
+			revert, problem := item.run(&pageRequest{Studio: s, ctx: context.WithValue(ctx, frameDataKey{}, &frameData{})})
 			cancel()
 			if pause := problem.pause(); pause > 0 {
 				a.setPause(pause)
@@ -168,7 +168,7 @@ func (s *Studio) run(a *bulk) {
 				a.setPause(0)
 				continue
 			}
-			a.settle(item, back, problem)
+			a.settle(item, revert, problem)
 			break
 		}
 	}
@@ -178,26 +178,26 @@ func (s *Studio) run(a *bulk) {
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return i.State != waiting && (i.State != failed || i.Final)
+	return i.State != stateWaiting && (i.State != stateFailed || i.Final)
 }
 
-func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
+func (a *bulk) settle(item *bulkItem, revert step, problem *failure) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	item.back, item.Problem, item.Final = back, "", false
+	item.revert, item.Problem, item.Final = revert, "", false
 	switch {
 	case problem == nil:
-		item.State = changed
+		item.State = stateChanged
 	case problem == nothingToDo:
-		item.State = unchanged
+		item.State = stateUnchanged
 	case problem.Conflict():
-		item.State = conflict
+		item.State = stateConflict
 	default:
-		item.State, item.Problem, item.Final = failed, problem.Text(), problem.Final
+		item.State, item.Problem, item.Final = stateFailed, problem.Text(), problem.Final
 	}
 }
 
-func (a *bulk) halted() bool {
+func (a *bulk) isStopped() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.stopped
@@ -227,10 +227,10 @@ func (f *failure) pause() time.Duration {
 }
 
 // undo returns the function that reverts the changes of the action, or nil if there is nothing to
-// revert. record is the index of the only record to revert; if it is empty, all are reverted. The
+// revert. index is the index of the only record to revert; if it is empty, all are reverted. The
 // returned function starts a bulk action.
-func (a *bulk) undo(record string) undo {
-	reverse := a.reverse(record)
+func (a *bulk) undo(index string) undo {
+	reverse := a.reverse(index)
 	if len(reverse.items) == 0 {
 		return nil
 	}
@@ -253,37 +253,38 @@ func (a *bulk) undo(record string) undo {
 // undoVerb is the Verb of a bulk action that reverts a different one.
 const undoVerb = "Undo"
 
-// reverse returns a bulk action that reverts the changes. record is the index of the only record
+// reverse returns a bulk action that reverts the changes. index is the index of the only record
 // whose change is reverted; if it is empty, all changes are.
-func (a *bulk) reverse(record string) *bulk {
+func (a *bulk) reverse(index string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back, resultText: a.undoneText}
+	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back, resultText: a.undoResultText}
 	for n, item := range a.items {
-		if item.back != nil && (record == "" || record == fmt.Sprint(n)) {
-			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.backOf(item)})
+		if item.revert != nil && (index == "" || index == fmt.Sprint(n)) {
+			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.revertStep(item)})
 		}
 	}
 	return out
 }
 
-// backOf returns the step that reverts the change to a record. It reverts the change at most once.
-func (a *bulk) backOf(item *bulkItem) step {
+// revertStep returns the step that reverts the change to a record. It reverts the change at most
+// once.
+func (a *bulk) revertStep(item *bulkItem) step {
 	return func(v *pageRequest) (step, *failure) {
 		a.mu.Lock()
-		back := item.back
+		revert := item.revert
 		a.mu.Unlock()
-		if back == nil {
+		if revert == nil {
 			return nil, nothingToDo
 		}
-		_, problem := back(v)
+		_, problem := revert(v)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if problem == nil {
-			item.State = undone
+			item.State = stateUndone
 		}
 		if problem == nil || problem.Conflict() {
-			item.back = nil // after any other failure it can be tried again
+			item.revert = nil // after any other failure it can be tried again
 		}
 		return nil, problem
 	}
@@ -311,17 +312,17 @@ func (a *bulk) counts() bulkCounts {
 	c := bulkCounts{bulk: a, Running: a.running, Stopping: a.running && a.stopped, All: len(a.items), Pause: int(a.pause.Seconds() + 0.5)}
 	for n, item := range a.items {
 		switch item.State {
-		case waiting:
+		case stateWaiting:
 			c.Waiting++
-		case changed:
+		case stateChanged:
 			c.Changed++
-		case unchanged:
+		case stateUnchanged:
 			c.Unchanged++
-		case undone:
+		case stateUndone:
 			c.Undone++
-		case conflict:
+		case stateConflict:
 			c.Conflicts++
-		case failed:
+		case stateFailed:
 			c.Failed++
 			if !item.Final {
 				c.Retryable++
@@ -330,12 +331,12 @@ func (a *bulk) counts() bulkCounts {
 		shown := *item
 		shown.Index = n
 		switch {
-		case item.State == conflict || item.State == failed:
+		case item.State == stateConflict || item.State == stateFailed:
 			c.Problems = append(c.Problems, shown)
-		case item.State != waiting && len(c.Settled) < settledMax:
+		case item.State != stateWaiting && len(c.Settled) < settledMax:
 			c.Settled = append(c.Settled, shown)
 		}
-		if item.back != nil {
+		if item.revert != nil {
 			c.Undoable++
 		}
 	}
@@ -358,16 +359,16 @@ func (c bulkCounts) undoOutcome() string {
 const settledMax = 200
 
 // Conflict reports whether somebody else has changed the record. The template calls it.
-func (i bulkItem) Conflict() bool { return i.State == conflict }
+func (i bulkItem) Conflict() bool { return i.State == stateConflict }
 
 // Undone reports whether the change was reverted. The template calls it.
-func (i bulkItem) Undone() bool { return i.State == undone }
+func (i bulkItem) Undone() bool { return i.State == stateUndone }
 
 // Unchanged reports whether the record needed no change. The template calls it.
-func (i bulkItem) Unchanged() bool { return i.State == unchanged }
+func (i bulkItem) Unchanged() bool { return i.State == stateUnchanged }
 
 // Undoable reports whether the change can be reverted. The template calls it.
-func (i bulkItem) Undoable() bool { return i.back != nil }
+func (i bulkItem) Undoable() bool { return i.revert != nil }
 
 // Title returns the heading of the page. It describes the action, or says that the action has
 // finished.
@@ -432,9 +433,9 @@ func (s *Studio) bulkAction(v *pageRequest) *view {
 	if a == nil {
 		return v.notFound(v)
 	}
-	if record := v.r.PostForm.Get("undo"); record != "" {
-		if back := a.undo(record); back != nil {
-			return v.finish("/bulk/"+a.ID, back(v))
+	if index := v.r.PostForm.Get("undo"); index != "" {
+		if run := a.undo(index); run != nil {
+			return v.finish("/bulk/"+a.ID, run(v))
 		}
 	}
 	switch v.r.PostForm.Get("action") {
@@ -444,8 +445,8 @@ func (s *Studio) bulkAction(v *pageRequest) *view {
 		s.resume(a)
 		return v.bulkProgress(a)
 	case "undo":
-		if back := a.undo(""); back != nil {
-			return v.finish(a.Back, back(v))
+		if run := a.undo(""); run != nil {
+			return v.finish(a.Back, run(v))
 		}
 	}
 	return v.redirect("/bulk/" + a.ID)

@@ -15,7 +15,7 @@ import (
 // with the longest names, and the characters of these names must be escaped.
 func TestBytesOfNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	name := strings.Repeat("'", 200)
 	lines := make([]demo.Line, 0, 200)
 	for i := range 150 {
@@ -31,8 +31,8 @@ func TestBytesOfNames(t *testing.T) {
 		changes[i] = [5]string{"feedback", fmt.Sprintf("fbk_%d", i), []string{"created", "updated"}[i%2], "none", "key_long"}
 	}
 	withFeed(w, changes...)
-	feed := w.service.broken
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	feed := w.transport.respond
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		var items []string
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/keys"):
@@ -46,15 +46,15 @@ func TestBytesOfNames(t *testing.T) {
 		default:
 			return feed(r)
 		}
-		to := httptest.NewRecorder()
-		fmt.Fprintf(to, `{"items":[%s]}`, strings.Join(items, ","))
-		return to.Result()
+		recorder := httptest.NewRecorder()
+		fmt.Fprintf(recorder, `{"items":[%s]}`, strings.Join(items, ","))
+		return recorder.Result()
 	})
-	for path, contains := range map[string]string{
+	for path, text := range map[string]string{
 		"/activity": "Review created", "/posts/accounts": "broken", "/brand/goals/new": "The metric that measures it",
 		"/reference/get_optimise_goal?send=1&path.siteId=sit_1&path.goalId=sgl_1": "The body is truncated",
 	} {
-		body := w.page(t, path, contains)
+		body := w.page(t, path, text)
 		if len(body) > bytesMax {
 			t.Errorf("%s: %d bytes, at most %d", path, len(body), bytesMax)
 		}

@@ -59,7 +59,7 @@ type shownPost struct {
 }
 
 // Movable reports whether the post can be moved to a different time.
-func (p shownPost) Movable() bool { return !sent(p.Post) }
+func (p shownPost) Movable() bool { return !isSent(p.Post) }
 
 // Text returns the text that a list shows for the post: its title or, if it has none, its body.
 func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
@@ -88,8 +88,8 @@ func (s *Studio) calendar(v *pageRequest) *view {
 	d := &calendarData{MayWrite: v.may("broadcast:write")}
 	out := &view{page: "calendar", place: "Posts", title: "Posts", data: d}
 	month, err := time.Parse(monthLayout, v.r.URL.Query().Get("month"))
-	today := err != nil // no month was requested, so the page shows the current month
-	if today {
+	useCurrent := err != nil // no month was requested, so the page shows the current month
+	if useCurrent {
 		month = monthOf(civiltime.DateOf(v.Now(), time.UTC))
 	}
 	posts := v.listMonth(month, "")
@@ -97,8 +97,8 @@ func (s *Studio) calendar(v *pageRequest) *view {
 	v.wait()
 	d.Clock = v.clock()
 	now := civiltime.DateOf(v.Now(), d.Clock.Location)
-	if own := monthOf(now); today && !own.Equal(month) { // around midnight, the current month in the company's time zone may differ from the one in UTC
-		month = own
+	if localMonth := monthOf(now); useCurrent && !localMonth.Equal(month) { // around midnight, the current month in the company's time zone may differ from the one in UTC
+		month = localMonth
 		posts = v.listMonth(month, "")
 		v.wait()
 	}
@@ -233,14 +233,14 @@ func (s *Studio) postList(v *pageRequest) *view {
 		Limit: client.Value(postsPerPage), Cursor: optional(q.Get("cursor")),
 		Status: optional(client.BroadcastPostStatus(d.Status)), Platform: optional(client.BroadcastPlatform(d.Platform)),
 	}
-	keep := url.Values{}
+	filters := url.Values{}
 	for _, name := range []string{"status", "platform", "day"} {
 		if q.Get(name) != "" {
-			keep.Set(name, q.Get(name))
+			filters.Set(name, q.Get(name))
 		}
 	}
 	for _, t := range []tab{{Name: "All"}, {ID: "scheduled", Name: "Scheduled"}, {ID: overdueTab, Name: "Overdue"}, {ID: "draft", Name: "Drafts"}, {ID: "failed", Name: "Failed"}, {ID: "published", Name: "Published"}} {
-		other := copyOf(keep)
+		other := copyOf(filters)
 		other.Set("status", t.ID)
 		t.Path, t.Current = "/posts/list?"+other.Encode(), t.ID == d.Status
 		d.Tabs = append(d.Tabs, t)
@@ -276,8 +276,8 @@ func (s *Studio) postList(v *pageRequest) *view {
 		}
 	}
 	if next := posts.Value.Next; next != "" {
-		keep.Set("cursor", next)
-		d.More = "/posts/list?" + keep.Encode()
+		filters.Set("cursor", next)
+		d.More = "/posts/list?" + filters.Encode()
 	}
 	return out
 }
@@ -310,7 +310,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := civiltime.ClockOf(form.Get("zone"))
 	back := url.Values{"month": {form.Get("month")}}
-	refuse := func(why string) *view { return v.done("/posts", back, notice{Bad: true, Text: why}) }
+	refuse := func(why string) *view { return v.redirectWithNotice("/posts", back, notice{Bad: true, Text: why}) }
 	day, err := time.Parse(time.DateOnly, form.Get("day"))
 	if err != nil {
 		return refuse("Not moved: there is no such day.")
@@ -328,23 +328,23 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	if !scheduled {
 		at = defaultPostTime(day)
 	}
-	typed := day.Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond()))
-	times := civiltime.Times(typed, c.Location)
+	newTime := day.Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond()))
+	times := civiltime.Times(newTime, c.Location)
 	switch {
 	case len(times) == 0:
-		return refuse("Not moved: " + skippedTimeText(typed, c) + " Open the post to give it another time.")
+		return refuse("Not moved: " + skippedTimeText(newTime, c) + " Open the post to give it another time.")
 	case times[0].Before(v.Now()) && got.Value.Status.Or("") == client.BroadcastPostStatusScheduled:
 		return refuse("Not moved: " + c.Moment(times[0]) + " is over, and a scheduled post would be sent at once.")
 	}
-	stored := startCall(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+	res := startCall(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 		return v.api.UpdateBroadcastPost(ctx, client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: client.Value(times[0])}, append(options, client.IfMatch(got.ETag))...)
 	})
 	v.wait()
 	switch {
-	case stored.Failure != nil && stored.Failure.Status == http.StatusPreconditionFailed:
+	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
 		return refuse("Somebody changed the post after you looked, so it was not moved.")
-	case stored.Failure != nil:
-		return refuse("Not moved: " + stored.Failure.Text())
+	case res.Failure != nil:
+		return refuse("Not moved: " + res.Failure.Text())
 	}
 	text := "Moved to " + c.Moment(times[0]) + "."
 	if len(times) > 1 {
@@ -354,7 +354,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	if !scheduled {
 		before.ScheduledFor = client.Null[time.Time]()
 	}
-	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
+	return v.redirectWithNotice("/posts", back, notice{Record: postName(res.Value), Text: text, Undo: undoPost(res, before)})
 }
 
 // defaultPostTime returns the default time of a post for which the user chose only a day.

@@ -64,8 +64,8 @@ func (t recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		c.Method, c.URL, c.Match = r.Method, r.URL.String(), r.Header.Get("If-Match")
 	}
-	if sent, ok := r.Context().Value(recorderKey{}).(*recorder); ok {
-		sent.add(r)
+	if rec, ok := r.Context().Value(recorderKey{}).(*recorder); ok {
+		rec.add(r)
 	}
 	return t.next.RoundTrip(r)
 }
@@ -180,22 +180,22 @@ func missingScope(scope string) *failure { return &failure{Lacks: scope} }
 // failureOf returns the failure that an error describes, or nil if err is nil. scope is the scope
 // that the call needs.
 func failureOf(err error, scope string) *failure {
-	var refused *client.Error
+	var apiErr *client.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refused):
-		f := &failure{Status: refused.Status, Code: refused.Code, Messages: refused.Messages, RequestID: refused.RequestID, RetryAfter: refused.RetryAfter}
-		if refused.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(refused.Messages, " "), scope) {
+	case errors.As(err, &apiErr):
+		f := &failure{Status: apiErr.Status, Code: apiErr.Code, Messages: apiErr.Messages, RequestID: apiErr.RequestID, RetryAfter: apiErr.RetryAfter}
+		if apiErr.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(apiErr.Messages, " "), scope) {
 			f.Lacks = scope
 		}
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{Messages: []string{"it did not respond in time"}}
 	}
-	var address *url.Error
-	if errors.As(err, &address) {
-		err = address.Err
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		err = urlErr.Err
 	}
 	return &failure{Messages: []string{err.Error()}}
 }
@@ -206,10 +206,11 @@ func (f *failure) Conflict() bool {
 	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
 }
 
-// refusesTotal reports whether the service refused to return the total of a metric because its
+// isTotalRefusal reports whether the service refused to return the total of a metric because its
 // parts, such as the users of each country, do not add up to a total. The status 400 has other
-// reasons as well, so refusesTotal recognises this refusal by its message, which mentions seriesId.
-func (f *failure) refusesTotal() bool {
+// reasons as well, so isTotalRefusal recognises this refusal by its message, which mentions
+// seriesId.
+func (f *failure) isTotalRefusal() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }
 

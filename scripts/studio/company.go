@@ -16,8 +16,8 @@ type companyData struct {
 	Kept    bool     // the form contains values that the user typed, so it is shown even if the profile cannot be read
 }
 
-// fieldsOf returns the form fields of a company's profile.
-func fieldsOf(c client.Company) []*field {
+// companyFields returns the form fields of a company's profile.
+func companyFields(c client.Company) []*field {
 	choices := func(all ...string) []string { return all }
 	return []*field{
 		{Name: "name", Label: "Name", Kind: "text", Required: true, Stored: c.Name.Or("")},
@@ -50,7 +50,7 @@ func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	}
 	v.wait()
 	stored := v.frameData().company
-	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, v.may("company:write"), fieldsOf(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
+	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, v.may("company:write"), companyFields(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
 	out.data = d
 	if stored.Failure != nil {
 		out.status = stored.Failure.status()
@@ -66,27 +66,27 @@ func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 // it.
 func (s *Studio) saveCompany(v *pageRequest) *view {
 	sent := v.r.PostForm
-	c := changes{sent: sent}
+	c := formChanges{sent: sent}
 	in := companyChanges(&c)
-	if !c.any {
-		return v.done("/company", nil, notice{Text: "Nothing was changed."})
+	if !c.anyChanged {
+		return v.redirectWithNotice("/company", nil, notice{Text: "Nothing was changed."})
 	}
-	stored := startCall(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+	res := startCall(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
 		return v.api.UpdateCompany(ctx, in, append(options, client.IfMatch(sent.Get("etag")))...)
 	})
 	v.wait()
-	if stored.Failure != nil {
-		return v.companyPage(sent, stored.Failure)
+	if res.Failure != nil {
+		return v.companyPage(sent, res.Failure)
 	}
-	record := stored.Value.Name.Or("")
-	return v.done("/company", nil, notice{Record: record, Text: "Saved.", Undo: undoCall(record, "company:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
-		return v.api.UpdateCompany(ctx, companyChanges(&changes{sent: revertedForm(sent)}), options...)
+	record := res.Value.Name.Or("")
+	return v.redirectWithNotice("/company", nil, notice{Record: record, Text: "Saved.", Undo: undoCall(record, "company:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+		return v.api.UpdateCompany(ctx, companyChanges(&formChanges{sent: revertedForm(sent)}), options...)
 	})})
 }
 
-func companyChanges(c *changes) client.UpdateCompanyInput {
+func companyChanges(c *formChanges) client.UpdateCompanyInput {
 	return client.UpdateCompanyInput{
-		Name: c.required("name"), Summary: c.text("summary"), WebsiteURL: c.text("websiteUrl"), RepositoryURL: c.text("repositoryUrl"),
+		Name: c.requiredText("name"), Summary: c.text("summary"), WebsiteURL: c.text("websiteUrl"), RepositoryURL: c.text("repositoryUrl"),
 		Industry: c.text("industry"), Stage: enumValue[client.CompanyStage](c.text("stage")), TargetMarket: enumValue[client.CompanyTargetMarket](c.text("targetMarket")),
 		PrimaryLanguage: c.text("primaryLanguage"), Timezone: c.text("timezone"),
 	}

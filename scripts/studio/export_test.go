@@ -3,4 +3,4 @@ package studio
 import "net/http"
 
 // Handler returns the handler of the pages.
-func (o *Open) Handler() http.Handler { return o.server.Handler }
+func (o *Server) Handler() http.Handler { return o.server.Handler }

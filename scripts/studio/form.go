@@ -57,16 +57,16 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 }
 
 // restore puts the typed values back into the form after a failed write or for a preview. For a
-// preview, refused is nil. If stored is true, the record could be read again after the write, and
+// preview, refused is nil. If reread is true, the record could be read again after the write, and
 // the fields that the user did not edit show its current values.
-func (f *form) restore(sent url.Values, refused *failure, stored bool) {
+func (f *form) restore(sent url.Values, refused *failure, reread bool) {
 	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
-	if !stored {
+	if !reread {
 		f.ETag = sent.Get("etag") // the entity tag of the record that the user saw, so that the next save still detects a change by somebody else
 	}
 	for _, field := range f.Fields {
 		field.Text, field.Was = typedField(sent, field.Name), renderedField(sent, field.Name)
-		if stored {
+		if reread {
 			field.Theirs = field.Stored != field.Was
 			if field.Text == field.Was {
 				field.Text = field.Stored
@@ -77,7 +77,7 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	if refused == nil {
 		return
 	}
-	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // any other conflict means that a new record collides with an existing one
+	if refused.Conflict() && (reread || refused.Status == http.StatusPreconditionFailed) { // any other conflict means that a new record collides with an existing one
 		f.Conflict = refused
 		return
 	}
@@ -149,9 +149,9 @@ func (f *form) assign(refused *failure) *failure {
 	rest := *refused
 	rest.Messages = nil
 	for _, message := range refused.Messages {
-		place, text, _ := strings.Cut(message, ": ")
-		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // remove the index from a path such as body.tags[2]
-		at := slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == place })
+		path, text, _ := strings.Cut(message, ": ")
+		path, _, _ = strings.Cut(strings.TrimPrefix(path, "body."), "[") // remove the index from a path such as body.tags[2]
+		at := slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == path })
 		if at < 0 || text == "" {
 			rest.Messages = append(rest.Messages, message)
 			continue
@@ -174,15 +174,16 @@ func renderedField(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
-// changes reads the fields that the user changed in a form. A field that the user emptied is null.
-type changes struct {
-	sent    url.Values
-	any     bool
-	problem *failure // why the typed values cannot be sent, or nil
+// formChanges reads the fields that the user changed in a form. A field that the user emptied is
+// null.
+type formChanges struct {
+	sent       url.Values
+	anyChanged bool
+	problem    *failure // why the typed values cannot be sent, or nil
 }
 
 // integer returns the new value of a field that contains a whole number.
-func (c *changes) integer(name string) client.Optional[int] {
+func (c *formChanges) integer(name string) client.Optional[int] {
 	value, ok := c.text(name).Get()
 	if !ok {
 		return absentOrNull[int](c.text(name))
@@ -196,7 +197,7 @@ func (c *changes) integer(name string) client.Optional[int] {
 }
 
 // addProblem adds a problem with a field, in the same format as the service's messages.
-func (c *changes) addProblem(name, problem string) {
+func (c *formChanges) addProblem(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}
 	}
@@ -204,21 +205,21 @@ func (c *changes) addProblem(name, problem string) {
 }
 
 // text returns the new text of a field. The result is absent if the user did not change the field.
-func (c *changes) text(name string) client.Optional[string] {
+func (c *formChanges) text(name string) client.Optional[string] {
 	now := typedField(c.sent, name)
 	if !c.sent.Has(name) || now == renderedField(c.sent, name) {
 		return client.Optional[string]{}
 	}
-	c.any = true
+	c.anyChanged = true
 	if now == "" {
 		return client.Null[string]()
 	}
 	return client.Value(now)
 }
 
-// required is like text, but for a property that cannot be null. If the user emptied the field, it
-// returns an empty string, so that the service reports the problem.
-func (c *changes) required(name string) client.Optional[string] {
+// requiredText is like text, but for a property that cannot be null. If the user emptied the field,
+// it returns an empty string, so that the service reports the problem.
+func (c *formChanges) requiredText(name string) client.Optional[string] {
 	if text := c.text(name); !text.IsNull() {
 		return text
 	}
@@ -226,7 +227,7 @@ func (c *changes) required(name string) client.Optional[string] {
 }
 
 // list returns the new values of a field that contains one value on each line.
-func (c *changes) list(name string) client.Optional[[]string] {
+func (c *formChanges) list(name string) client.Optional[[]string] {
 	text := c.text(name)
 	if value, ok := text.Get(); ok {
 		return client.Value(lines(value))
@@ -259,12 +260,12 @@ func revertedForm(sent url.Values) url.Values {
 }
 
 // flag returns the new state of a checkbox.
-func (c *changes) flag(name string) client.Optional[bool] {
+func (c *formChanges) flag(name string) client.Optional[bool] {
 	now := c.sent.Get(name) == "true"
 	if strconv.FormatBool(now) == renderedField(c.sent, name) {
 		return client.Optional[bool]{}
 	}
-	c.any = true
+	c.anyChanged = true
 	return client.Value(now)
 }
 

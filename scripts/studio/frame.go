@@ -27,7 +27,7 @@ var files embed.FS
 
 // pages are the parsed templates and the static files.
 type pages struct {
-	byName              map[string]*template.Template
+	templates           map[string]*template.Template
 	static              http.Handler
 	style, script, icon string // paths that contain a digest of the file
 }
@@ -36,7 +36,7 @@ type pages struct {
 var parseOnce = sync.OnceValues(parse)
 
 func parse() (*pages, error) {
-	p := &pages{byName: map[string]*template.Template{}}
+	p := &pages{templates: map[string]*template.Template{}}
 	base, err := template.New("").Funcs(functions).ParseFS(files, "templates/frame.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse the frame: %w", err)
@@ -52,33 +52,33 @@ func parse() (*pages, error) {
 				return nil, fmt.Errorf("parse a page: %w", err)
 			}
 		}
-		p.byName[strings.TrimSuffix(path.Base(name), ".html")] = t
+		p.templates[strings.TrimSuffix(path.Base(name), ".html")] = t
 	}
 	return p, p.addStatic()
 }
 
-var kinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // addStatic serves each static file under a path that contains the file's digest, so that a browser
 // may cache the file forever.
 func (p *pages) addStatic() error {
-	byPath := map[string][]byte{}
-	for name, where := range map[string]*string{"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon} {
+	contentByPath := map[string][]byte{}
+	for name, dst := range map[string]*string{"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon} {
 		text, err := fs.ReadFile(files, "static/"+name)
 		if err != nil {
 			return fmt.Errorf("read a static file: %w", err)
 		}
 		sum := sha256.Sum256(text)
-		*where = "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
-		byPath[*where] = text
+		*dst = "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
+		contentByPath[*dst] = text
 	}
 	p.static = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, known := byPath[r.URL.Path]
+		text, known := contentByPath[r.URL.Path]
 		if !known {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", kinds[path.Ext(r.URL.Path)])
+		w.Header().Set("Content-Type", contentTypes[path.Ext(r.URL.Path)])
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 		_, _ = w.Write(text) // ignore the error: the client disconnected
 	})
@@ -134,7 +134,7 @@ type frameData struct {
 	company     *result[client.Company]
 	needsReview *result[client.Page[client.Feedback]] // nil if readWaiting was not called
 	noReply     *result[client.Page[client.Feedback]]
-	writes      int // what badge.begin returned before the lists were read
+	writes      int // what badge.writeCount returned before the lists were read
 }
 
 type frameDataKey struct{}
@@ -148,44 +148,44 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	defer cancel()
 	k := &frameData{}
 	v := &pageRequest{Studio: s, w: w, r: r, ctx: context.WithValue(ctx, frameDataKey{}, k)}
-	shown := screen(v)
+	out := screen(v)
 	v.wait()
-	if shown == nil {
+	if out == nil {
 		return
 	}
 	f := frame{
-		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
-		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Clock: v.clock(), Data: shown.data,
+		Title: out.title, Place: out.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
+		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Clock: v.clock(), Data: out.data,
 	}
-	if f.Notice != nil && f.Notice.More == "" && f.Place != "Overview" && s.start.isShown() {
+	if f.Notice != nil && f.Notice.More == "" && f.Place != "Overview" && s.firstSteps.isShown() {
 		f.Notice.More, f.Notice.Link = "/", "First steps"
 	}
-	f.Earlier = f.Notice != nil && slices.ContainsFunc(s.notices.all(), func(n notice) bool { return n.ID != f.Notice.ID })
+	f.Earlier = f.Notice != nil && slices.ContainsFunc(s.notices.changeNotices(), func(n notice) bool { return n.ID != f.Notice.ID })
 	if k.company != nil {
 		f.Company, f.Failure = k.company.Value.Name.Or(k.company.Value.ID), k.company.Failure
 		if f.Failure == nil {
-			s.name.Store(&f.Company)
-		} else if known := s.name.Load(); known != nil {
-			f.Company = *known
+			s.companyName.Store(&f.Company)
+		} else if name := s.companyName.Load(); name != nil {
+			f.Company = *name
 		}
 	}
 	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Week", Path: "/week"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}, {Name: "Activity", Path: "/activity"}, {Name: "Changes", Path: "/changes"}, {Name: "Reference", Path: "/reference"}}
-	c, bulk := shown.data.(bulkCounts)
-	running := bulk && c.Running
+	c, ok := out.data.(bulkCounts)
+	running := ok && c.Running
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
 			f.Places[i].Pending = f.Places[i].Pending && !running // do not show a count that the running action is about to change
 		}
-		f.Places[i].Current = f.Places[i].Name == shown.place
+		f.Places[i].Current = f.Places[i].Name == out.place
 	}
-	s.write(w, shown.page, f, shown.status)
+	s.write(w, out.page, f, out.status)
 }
 
 // write writes a page with a single call to Write. A status of 0 means 200.
 func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) {
 	var out bytes.Buffer
-	if err := s.pages.byName[page].ExecuteTemplate(&out, "frame", f); err != nil {
+	if err := s.pages.templates[page].ExecuteTemplate(&out, "frame", f); err != nil {
 		s.Log.Error("a page could not be made", "page", page, "error", err)
 		http.Error(w, "The page could not be made. The studio's output has the reason.", http.StatusInternalServerError)
 		return
@@ -239,7 +239,7 @@ type notices struct {
 
 const noticesMax = 50
 
-func (n *notices) add(what notice) (id string) {
+func (n *notices) add(msg notice) (id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.recent == nil {
@@ -247,28 +247,28 @@ func (n *notices) add(what notice) (id string) {
 	}
 	n.next++
 	delete(n.recent, fmt.Sprint(n.next-noticesMax))
-	what.ID = fmt.Sprint(n.next)
-	n.recent[what.ID] = what
-	return what.ID
+	msg.ID = fmt.Sprint(n.next)
+	n.recent[msg.ID] = msg
+	return msg.ID
 }
 
-// all returns the notices about changes that can be undone or were undone, newest first.
-func (n *notices) all() (out []notice) {
+// changeNotices returns the notices about changes that can be undone or were undone, newest first.
+func (n *notices) changeNotices() (out []notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for id := n.next; id > n.next-noticesMax && id > 0; id-- {
-		what := n.recent[fmt.Sprint(id)]
-		if what.bulk != nil && (what.Undo != nil || what.Outcome == undoneText) { // the changes of a bulk action can be undone one at a time
-			c := what.bulk.counts()
+		msg := n.recent[fmt.Sprint(id)]
+		if msg.bulk != nil && (msg.Undo != nil || msg.Outcome == undoneText) { // the changes of a bulk action can be undone one at a time
+			c := msg.bulk.counts()
 			if c.Changed > 0 {
-				what.Text = c.Text()
+				msg.Text = c.Text()
 			}
-			if c.Undoable == 0 || what.Undo == nil {
-				what.Undo, what.Outcome = nil, c.undoOutcome()
+			if c.Undoable == 0 || msg.Undo == nil {
+				msg.Undo, msg.Outcome = nil, c.undoOutcome()
 			}
 		}
-		if what.Undo != nil || what.Outcome != "" {
-			out = append(out, what)
+		if msg.Undo != nil || msg.Outcome != "" {
+			out = append(out, msg)
 		}
 	}
 	return out
@@ -277,28 +277,28 @@ func (n *notices) all() (out []notice) {
 func (n *notices) get(id string) *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if what, ok := n.recent[id]; ok {
-		return &what
+	if msg, ok := n.recent[id]; ok {
+		return &msg
 	}
 	return nil
 }
 
-// done redirects to a page that shows a notice about what was done. The notice includes the last
-// API call that was made.
-func (v *pageRequest) done(path string, query url.Values, what notice) *view {
-	if what.Call == nil && len(v.calls) > 0 {
-		what.Call = v.calls[len(v.calls)-1]
+// redirectWithNotice redirects to a page that shows a notice about what was done. The notice
+// includes the last API call that was made.
+func (v *pageRequest) redirectWithNotice(path string, query url.Values, msg notice) *view {
+	if msg.Call == nil && len(v.calls) > 0 {
+		msg.Call = v.calls[len(v.calls)-1]
 	}
 	query = copyOf(query)
 	query.Del("done")
-	what.At = v.Now()
-	if what.back == "" {
-		what.back = path + "?" + query.Encode()
+	msg.At = v.Now()
+	if msg.back == "" {
+		msg.back = path + "?" + query.Encode()
 	}
-	query.Set("done", v.notices.add(what))
+	query.Set("done", v.notices.add(msg))
 	address := path + "?" + query.Encode()
-	if what.Part != "" {
-		address += "#" + what.Part
+	if msg.Part != "" {
+		address += "#" + msg.Part
 	}
 	return v.redirect(address)
 }

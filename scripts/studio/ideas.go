@@ -84,18 +84,18 @@ func ideasPath(status, plan string) string {
 // PlanPath returns the address of the page that lists the ideas of a plan.
 func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
 
-// decide accepts or rejects an idea, unless the idea has changed since the page was loaded. If the
-// user chose to write a post, it then redirects to the form for a post about the idea.
-func (s *Studio) decide(v *pageRequest) *view {
+// decideIdea accepts or rejects an idea, unless the idea has changed since the page was loaded. If
+// the user chose to write a post, it then redirects to the form for a post about the idea.
+func (s *Studio) decideIdea(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	back := url.Values{"status": {form.Get("status")}}
 	if plan := form.Get("plan"); plan != "" {
 		back.Set("plan", plan)
 	}
-	refuse := func(why string) *view { return v.done("/ideas", back, notice{Bad: true, Text: why}) }
-	status, said := client.BroadcastIdeaStatusAccepted, "Accepted. It becomes a post when you write one from it."
+	refuse := func(why string) *view { return v.redirectWithNotice("/ideas", back, notice{Bad: true, Text: why}) }
+	status, text := client.BroadcastIdeaStatusAccepted, "Accepted. It becomes a post when you write one from it."
 	if form.Get("do") == "reject" {
-		status, said = client.BroadcastIdeaStatusRejected, "Rejected."
+		status, text = client.BroadcastIdeaStatusRejected, "Rejected."
 	}
 	got := v.getIdea(id)
 	v.wait()
@@ -105,20 +105,20 @@ func (s *Studio) decide(v *pageRequest) *view {
 	case version(got.Value.UpdatedAt) != form.Get("seen"):
 		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
 	}
-	stored := startCall(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+	res := startCall(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: client.Value(status)}, append(options, client.IfMatch(got.ETag))...)
 	})
 	v.wait()
 	switch {
-	case stored.Failure != nil && stored.Failure.Status == http.StatusPreconditionFailed:
+	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
 		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
-	case stored.Failure != nil:
-		return refuse("Nothing was decided: " + stored.Failure.Text())
+	case res.Failure != nil:
+		return refuse("Nothing was decided: " + res.Failure.Text())
 	case form.Get("do") == "write":
-		return v.done("/posts/new", url.Values{"idea": {id}}, notice{Text: "Accepted. Its post is not stored yet: check it and save."})
+		return v.redirectWithNotice("/posts/new", url.Values{"idea": {id}}, notice{Text: "Accepted. Its post is not stored yet: check it and save."})
 	}
 	record := got.Value.Title.Or("The idea")
-	return v.done("/ideas", back, notice{Record: record, Text: said, Undo: undoCall(record, "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+	return v.redirectWithNotice("/ideas", back, notice{Record: record, Text: text, Undo: undoCall(record, "broadcast:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: got.Value.Status}, options...)
 	})})
 }

@@ -46,18 +46,18 @@ type tab struct {
 	Current  bool
 }
 
-// tabsOf returns the tabs of the inbox, starting with the default one.
-func tabsOf() []tab {
-	one := func(s client.FeedbackReplyStatus, name string) tab {
+// inboxTabs returns the tabs of the inbox, starting with the default one.
+func inboxTabs() []tab {
+	statusTab := func(s client.FeedbackReplyStatus, name string) tab {
 		return tab{ID: string(s), Name: name, Statuses: []client.FeedbackReplyStatus{s}}
 	}
 	return []tab{
 		{ID: "waiting", Name: "Waiting", Statuses: []client.FeedbackReplyStatus{
 			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // the badge counts these two statuses
 		}},
-		one(client.FeedbackReplyStatusNeedsReview, "To approve"), one(client.FeedbackReplyStatusDraft, "Drafts"),
-		one(client.FeedbackReplyStatusFailed, "Not sent"), one(client.FeedbackReplyStatusApproved, "Approved"),
-		one(client.FeedbackReplyStatusPosted, "Posted"), one(client.FeedbackReplyStatusSkipped, "Skipped"), {ID: "all", Name: "All"},
+		statusTab(client.FeedbackReplyStatusNeedsReview, "To approve"), statusTab(client.FeedbackReplyStatusDraft, "Drafts"),
+		statusTab(client.FeedbackReplyStatusFailed, "Not sent"), statusTab(client.FeedbackReplyStatusApproved, "Approved"),
+		statusTab(client.FeedbackReplyStatusPosted, "Posted"), statusTab(client.FeedbackReplyStatusSkipped, "Skipped"), {ID: "all", Name: "All"},
 	}
 }
 
@@ -83,12 +83,12 @@ type inbox struct {
 	Search, Stars, Country, Version, Flag string
 	Countries, Versions, Flags            []string // the options of these filters
 
-	lists  []*result[client.Page[client.Feedback]]
-	more   []reviewFilter // for each list, the filter that reads its next page; the filter's cursor is empty if there is no next page
-	pages  int
-	offset int
+	lists       []*result[client.Page[client.Feedback]]
+	nextFilters []reviewFilter // for each list, the filter that reads its next page; the filter's cursor is empty if there is no next page
+	pages       int
+	offset      int
 
-	Rows     []row
+	Rows     []reviewRow
 	Loaded   int    // the number of loaded reviews, before the page's own filters
 	Matching int    // the number of loaded reviews that match the page's own filters
 	Count    string // the number of loaded reviews, with a + if more exist
@@ -98,8 +98,8 @@ type inbox struct {
 	Failure  *failure
 }
 
-// row is a review in the list.
-type row struct {
+// reviewRow is a review in the list.
+type reviewRow struct {
 	client.Feedback
 
 	Path    string
@@ -107,14 +107,14 @@ type row struct {
 }
 
 // StatusWords makes the function statusWords available to templates.
-func (r row) StatusWords() string { return statusWords(r.Feedback) }
+func (r reviewRow) StatusWords() string { return statusWords(r.Feedback) }
 
-// Locked makes the function locked available to templates.
-func (r row) Locked() bool { return locked(r.Feedback) }
+// Locked makes the function isLocked available to templates.
+func (r reviewRow) Locked() bool { return isLocked(r.Feedback) }
 
 // Start returns the first words of the review's text. It returns "" if the review has no title,
 // because the list then shows the text in place of the title.
-func (r row) Start() string {
+func (r reviewRow) Start() string {
 	if r.Title.Or("") == "" {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (r row) Start() string {
 
 // Draft returns the stored reply, so that people see what they approve. A long reply is truncated.
 // Draft returns "" if there is no reply, if the reply was posted, or if the review was skipped.
-func (r row) Draft() string {
+func (r reviewRow) Draft() string {
 	switch r.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
@@ -138,7 +138,7 @@ const draftShownMax = 350
 
 // size returns the approximate size of the row's text as HTML, in bytes. The page contains the
 // title several times.
-func (r row) size() int {
+func (r reviewRow) size() int {
 	bytes := func(text string) int { return len(template.HTMLEscapeString(text)) }
 	author := r.AuthorName.Or("")
 	return bytes(r.Draft()) + bytes(r.Start()) + bytes(author) + bytes(phrase.Excerpt(author, 20)) +
@@ -148,7 +148,7 @@ func (r row) size() int {
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
 // review's box.
-func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
+func (r reviewRow) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
 
 // Waiting returns the number of loaded reviews in words, such as "12 waiting".
 func (b *inbox) Waiting() string {
@@ -196,7 +196,7 @@ func (b *inbox) Summary() string {
 
 // HasCheckboxes reports whether any review in the list can be changed.
 func (b *inbox) HasCheckboxes() bool {
-	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
+	return slices.ContainsFunc(b.Rows, func(r reviewRow) bool { return !r.Locked() })
 }
 
 // starChoices are the options of the star filter. Each has a minimum and a maximum number of
@@ -214,7 +214,7 @@ var sinceChoices = []string{"7", "30", "90", "365"}
 // SinceChoices returns the options of the date filter, for the template. A range of days is an
 // option only while it is chosen.
 func (b *inbox) SinceChoices() []string {
-	if _, _, ranged := daysOf(b.Since); ranged {
+	if _, _, ranged := parseDayRange(b.Since); ranged {
 		return append([]string{b.Since}, sinceChoices...)
 	}
 	return sinceChoices
@@ -222,7 +222,7 @@ func (b *inbox) SinceChoices() []string {
 
 // SinceWords returns the label of an option of the date filter.
 func (b *inbox) SinceWords(since string) string {
-	if first, last, ranged := daysOf(since); ranged {
+	if first, last, ranged := parseDayRange(since); ranged {
 		return first.Format("Jan 2") + " to " + last.Format("Jan 2, 2006")
 	}
 	return "last " + since + " days"
@@ -234,8 +234,8 @@ func daysPath(first, last string) string {
 	return inboxOf(url.Values{"show": {"all"}, "since": {first + ".." + last}}).Path("")
 }
 
-// daysOf parses a range of days. ok is false if text is not a range.
-func daysOf(text string) (first, last time.Time, ok bool) {
+// parseDayRange parses a range of days. ok is false if text is not a range.
+func parseDayRange(text string) (first, last time.Time, ok bool) {
 	from, to, _ := strings.Cut(text, "..")
 	first, err := time.Parse(time.DateOnly, from)
 	last, lastErr := time.Parse(time.DateOnly, to)
@@ -248,7 +248,7 @@ var inboxFilters = []string{"show", "source", "sentiment", "since", "stars", "co
 // inboxOf returns the inbox for the query parameters of an address. It uses the default for an
 // unknown tab, date or number of stars.
 func inboxOf(q url.Values) *inbox {
-	b := &inbox{Query: url.Values{}, Tabs: tabsOf()}
+	b := &inbox{Query: url.Values{}, Tabs: inboxTabs()}
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	for _, name := range append(inboxFilters, "pages", "from") {
 		if text := get(name); text != "" {
@@ -260,27 +260,27 @@ func inboxOf(q url.Values) *inbox {
 		if t.ID == get("show") {
 			b.Tab = t
 		}
-		b.Tabs[i].Path = b.with("show", t.ID, "pages", "", "from", "")
+		b.Tabs[i].Path = b.pathWith("show", t.ID, "pages", "", "from", "")
 	}
 	for i := range b.Tabs {
 		b.Tabs[i].Current = b.Tabs[i].ID == b.Tab.ID
 	}
 	b.Source, b.Sentiment = client.FeedbackSource(get("source")), client.FeedbackSentiment(get("sentiment"))
-	if _, _, ranged := daysOf(get("since")); ranged || slices.Contains(sinceChoices, get("since")) {
+	if _, _, ranged := parseDayRange(get("since")); ranged || slices.Contains(sinceChoices, get("since")) {
 		b.Since = get("since")
 	}
 	if _, known := starChoices[get("stars")]; known || get("stars") == "none" {
 		b.Stars = get("stars")
 	}
 	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
-	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0 and thus means the default
-	b.pages, b.offset = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
+	getInt := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0 and thus means the default
+	b.pages, b.offset = min(max(1, getInt("pages")), pagesMax), max(0, getInt("from"))
 	return b
 }
 
-// with returns the address with some parameters replaced. pairs alternates between names and
+// pathWith returns the address with some parameters replaced. pairs alternates between names and
 // values, and an empty value removes the parameter.
-func (b *inbox) with(pairs ...string) string {
+func (b *inbox) pathWith(pairs ...string) string {
 	q := copyOf(b.Query)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if q.Del(pairs[i]); pairs[i+1] != "" {
@@ -291,7 +291,7 @@ func (b *inbox) with(pairs ...string) string {
 }
 
 // Path returns the address of the list with an open review, or of the list alone if id is empty.
-func (b *inbox) Path(id string) string { return b.with("id", id) }
+func (b *inbox) Path(id string) string { return b.pathWith("id", id) }
 
 // read starts the calls that load the list. It reuses calls that the page makes anyway for the
 // badge.
@@ -301,7 +301,7 @@ func (b *inbox) read(v *pageRequest) {
 		statuses = []client.FeedbackReplyStatus{""}
 	}
 	since, until := "", ""
-	if first, last, ranged := daysOf(b.Since); ranged { // the service filters by days in UTC, so read one more day at each end
+	if first, last, ranged := parseDayRange(b.Since); ranged { // the service filters by days in UTC, so read one more day at each end
 		since, until = client.Day(first.AddDate(0, 0, -1)), client.Day(last.AddDate(0, 0, 1))
 	} else if days, err := strconv.Atoi(b.Since); err == nil {
 		since = client.Day(period.Day.Start(v.Now().UTC()).AddDate(0, 0, -days))
@@ -309,12 +309,12 @@ func (b *inbox) read(v *pageRequest) {
 	k := v.frameData()
 	for _, status := range statuses {
 		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, since: since, until: until}
-		b.more = append(b.more, f)
-		switch usual := (reviewFilter{status: status}) == f && len(statuses) > 1; {
-		case usual && k.needsReview == nil:
+		b.nextFilters = append(b.nextFilters, f)
+		switch sameAsBadge := (reviewFilter{status: status}) == f && len(statuses) > 1; {
+		case sameAsBadge && k.needsReview == nil:
 			v.readWaiting()
 			fallthrough
-		case usual:
+		case sameAsBadge:
 			b.lists = append(b.lists, map[client.FeedbackReplyStatus]*result[client.Page[client.Feedback]]{
 				client.FeedbackReplyStatusNeedsReview: k.needsReview, client.FeedbackReplyStatusNone: k.noReply,
 			}[status])
@@ -333,7 +333,7 @@ func (b *inbox) readMore(v *pageRequest) {
 				last[i] = nil
 				continue
 			}
-			f := b.more[i]
+			f := b.nextFilters[i]
 			f.cursor = list.Value.Next
 			last[i] = v.listReviews("More reviews: "+strings.ToLower(b.Tab.Name), f, waitingMax)
 			b.lists = append(b.lists, last[i])
@@ -341,8 +341,8 @@ func (b *inbox) readMore(v *pageRequest) {
 		v.wait()
 	}
 	for i, list := range last {
-		if b.more[i].cursor = ""; list != nil {
-			b.more[i].cursor = list.Value.Next
+		if b.nextFilters[i].cursor = ""; list != nil {
+			b.nextFilters[i].cursor = list.Value.Next
 		}
 	}
 }
@@ -358,21 +358,21 @@ func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
 		all = append(all, list.Value.Items)
 	}
 	loaded := attention.ByUrgency(all...)
-	if first, last, ranged := daysOf(b.Since); ranged {
+	if first, last, ranged := parseDayRange(b.Since); ranged {
 		loaded = slices.DeleteFunc(loaded, func(f client.Feedback) bool {
 			day := civiltime.DateOf(f.PostedAt.Or(time.Time{}), clock.Location)
 			return day.Before(first) || day.After(last)
 		})
 	}
 	b.Loaded = len(loaded)
-	exist := slices.ContainsFunc(b.more, func(f reviewFilter) bool { return f.cursor != "" })
+	hasMore := slices.ContainsFunc(b.nextFilters, func(f reviewFilter) bool { return f.cursor != "" })
 	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
-		b.Count = formatCount(b.Loaded, exist)
-	} else if exist {
+		b.Count = formatCount(b.Loaded, hasMore)
+	} else if hasMore {
 		b.Count += "+"
 	}
-	if exist && b.pages < pagesMax {
-		b.More = b.with("pages", strconv.Itoa(b.pages+1))
+	if hasMore && b.pages < pagesMax {
+		b.More = b.pathWith("pages", strconv.Itoa(b.pages+1))
 	}
 	b.setChoices(loaded)
 	matching := slices.DeleteFunc(loaded, func(f client.Feedback) bool { return !b.matches(f) })
@@ -381,18 +381,18 @@ func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
 		b.offset = 0
 	}
 	if b.offset > 0 {
-		b.Earlier = b.with("from", strconv.Itoa(max(0, b.offset-inboxMax)))
+		b.Earlier = b.pathWith("from", strconv.Itoa(max(0, b.offset-inboxMax)))
 	}
 	size := 0
 	for _, f := range matching[b.offset:min(b.Matching, b.offset+inboxMax)] {
-		r := row{f, b.Path(f.ID), f.ID == chosen}
+		r := reviewRow{f, b.Path(f.ID), f.ID == chosen}
 		if size += r.size(); size > inboxBytesMax && len(b.Rows) > 0 {
 			break
 		}
 		b.Rows = append(b.Rows, r)
 	}
 	if next := b.offset + len(b.Rows); next < b.Matching {
-		b.Later = b.with("from", strconv.Itoa(next))
+		b.Later = b.pathWith("from", strconv.Itoa(next))
 	}
 }
 
@@ -411,14 +411,14 @@ func (b *inbox) setChoices(loaded []client.Feedback) {
 }
 
 // mostFrequent returns the most frequent strings and the chosen one, in alphabetical order.
-func mostFrequent(count map[string]int, chosen string) (out []string) {
-	count[chosen]++
-	for text := range count {
+func mostFrequent(counts map[string]int, chosen string) (out []string) {
+	counts[chosen]++
+	for text := range counts {
 		if text != "" {
 			out = append(out, text)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	out = out[:min(len(out), choicesMax)]
 	if chosen != "" && !slices.Contains(out, chosen) {
 		out = append(out, chosen)
@@ -430,7 +430,7 @@ func mostFrequent(count map[string]int, chosen string) (out []string) {
 // matches reports whether a loaded review passes the page's own filters.
 func (b *inbox) matches(f client.Feedback) bool {
 	rating, rated := f.Rating.Get()
-	if bounds, some := starChoices[b.Stars]; some && (!rated || rating < bounds[0] || rating > bounds[1]) || b.Stars == "none" && rated {
+	if bounds, ok := starChoices[b.Stars]; ok && (!rated || rating < bounds[0] || rating > bounds[1]) || b.Stars == "none" && rated {
 		return false
 	}
 	if b.Country != "" && f.Territory.Or("") != b.Country || b.Version != "" && f.AppVersion.Or("") != b.Version ||

@@ -64,7 +64,7 @@ var areaNames = map[string]string{
 // scopeAreas groups scopes by area. It ticks the boxes of the scopes in ticked.
 func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 	for _, scope := range scopes {
-		area, does, _ := strings.Cut(scope, ":")
+		area, verb, _ := strings.Cut(scope, ":")
 		if name, known := areaNames[area]; known {
 			area = name
 		}
@@ -72,7 +72,7 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 			out = append(out, scopeArea{Area: area})
 		}
 		last := &out[len(out)-1]
-		last.Boxes = append(last.Boxes, scopeBox{scope, does, slices.Contains(ticked, scope)})
+		last.Boxes = append(last.Boxes, scopeBox{scope, verb, slices.Contains(ticked, scope)})
 	}
 	return out
 }
@@ -103,7 +103,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
 	}
 	for _, k := range listed.Value.Items {
-		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.files.path(k.ID)})
+		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.secretFiles.path(k.ID)})
 	}
 	linkRotations(d.Keys)
 	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return endedRank(a) - endedRank(b) }) // list the keys in use first
@@ -179,9 +179,9 @@ func stateOf(k client.Key, now time.Time) string {
 // expiries are the options for how long a new key is valid, keyed by the value in the form.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
-// errNoFile means that there is no folder for secrets. A key created without one would be
+// errNoSecretFolder means that there is no folder for secrets. A key created without one would be
 // useless, because nobody could see its secret.
-var errNoFile = errors.New("this studio has no folder to write secrets to")
+var errNoSecretFolder = errors.New("this studio has no folder to write secrets to")
 
 // keyPreset is a set of scopes for one purpose. The form for a new key offers presets in place of
 // individual scopes.
@@ -237,12 +237,12 @@ func (v *pageRequest) scopesOf(sent url.Values) []string {
 func (s *Studio) createKey(v *pageRequest) *view {
 	sent := v.r.PostForm
 	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: v.scopesOf(sent)}
-	if after, ok := expiries[sent.Get("expires")]; ok {
-		made, err := time.Parse(time.RFC3339, sent.Get("made")) // the time at which the form was rendered, so that sending the form twice sends the same request
+	if lifetime, ok := expiries[sent.Get("expires")]; ok {
+		renderedAt, err := time.Parse(time.RFC3339, sent.Get("made")) // the time at which the form was rendered, so that sending the form twice sends the same request
 		if err != nil {
-			made = v.Now()
+			renderedAt = v.Now()
 		}
-		in.ExpiresAt = client.Value(made.UTC().Add(after))
+		in.ExpiresAt = client.Value(renderedAt.UTC().Add(lifetime))
 	}
 	return v.issue(sent, "Create a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
 		return v.api.CreateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
@@ -262,46 +262,46 @@ func (s *Studio) rotateKey(v *pageRequest) *view {
 	return v.issue(sent, "Rotate a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
 		return v.api.RotateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
 	}, func(refused *failure) *view {
-		return v.done("/keys", nil, notice{Bad: true, Text: "Not rotated: " + refused.Text()})
+		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: "Not rotated: " + refused.Text()})
 	})
 }
 
 // issue makes a call that returns a secret, writes the secret to a file and shows a notice that
 // names the file. Sending the form twice writes the same secret again.
-func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
+func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refuse func(*failure) *view) *view {
 	if v.SaveSecret == nil {
-		return refused(&failure{Messages: []string{errNoFile.Error()}})
+		return refuse(&failure{Messages: []string{errNoSecretFolder.Error()}})
 	}
 	issued := startCall(v, "keys:write", label, call)
 	v.wait()
 	if issued.Failure != nil {
-		return refused(issued.Failure)
+		return refuse(issued.Failure)
 	}
 	v.markKeys(client.Key{ID: issued.Value.ID, Scopes: issued.Value.Scopes})
 	file, err := v.SaveSecret(issued.Value.ID, issued.Value.Secret)
 	if err != nil {
 		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
-		return v.done("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
+		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
 	}
-	v.files.add(issued.Value.ID, file)
+	v.secretFiles.add(issued.Value.ID, file)
 	reader := "you"
-	if v.team {
+	if v.shared {
 		reader = "whoever runs the server"
 	}
-	return v.done("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
+	return v.redirectWithNotice("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
 }
 
 func (s *Studio) revokeKey(v *pageRequest) *view {
 	id := v.r.PathValue("id")
-	done := startCall(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	res := startCall(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return v.api.RevokeKey(ctx, client.RevokeKeyInput{KeyID: id}, options...)
 	})
 	v.wait()
-	if done.Failure != nil && done.Failure.Status != http.StatusNotFound {
-		return v.done("/keys", nil, notice{Bad: true, Text: "Not revoked: " + done.Failure.Text()})
+	if res.Failure != nil && res.Failure.Status != http.StatusNotFound {
+		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: "Not revoked: " + res.Failure.Text()})
 	}
 	if v.key != nil && v.key.ID == id {
-		return v.done("/keys", nil, notice{Text: "Revoked. It was the key of this studio: restart it with a different key."})
+		return v.redirectWithNotice("/keys", nil, notice{Text: "Revoked. It was the key of this studio: restart it with a different key."})
 	}
-	return v.done("/keys", nil, notice{Text: "Revoked: the service refuses it from now on."})
+	return v.redirectWithNotice("/keys", nil, notice{Text: "Revoked: the service refuses it from now on."})
 }

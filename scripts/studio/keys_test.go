@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// newKey returns the form that creates a new key with a name and scopes.
-func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
+// newKeyForm returns the form that creates a new key with a name and scopes.
+func (w *testStudio) newKeyForm(t *testing.T, name string, scopes ...string) url.Values {
 	t.Helper()
 	page := w.page(t, "/keys", `" required> <span>`, `name="preset" value="">`) // nothing is chosen
 	form := fields(t, page, "newkey")
@@ -29,9 +29,9 @@ func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
 // secretOf returns the secret from the file that a page names.
 func secretOf(t *testing.T, body string) string {
 	t.Helper()
-	m := regexp.MustCompile(`is in the file (\S+), which only you can read`).FindStringSubmatch(shown(body))
+	m := regexp.MustCompile(`is in the file (\S+), which only you can read`).FindStringSubmatch(visibleText(body))
 	if m == nil {
-		t.Fatal("no file: ", shown(body))
+		t.Fatal("no file: ", visibleText(body))
 	}
 	info, err := os.Stat(m[1])
 	if err != nil {
@@ -47,14 +47,14 @@ func secretOf(t *testing.T, body string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// works reports whether the service accepts a key.
-func (w *world) works(t *testing.T, secret string) bool {
+// acceptsKey reports whether the service accepts a key.
+func (w *testStudio) acceptsKey(t *testing.T, secret string) bool {
 	t.Helper()
 	return w.Send(t, secret, "GET", "/v1/companies/{companyId}", "").Status == http.StatusOK
 }
 
 // keyID returns the id of the key with the given name that has not been replaced by a new key.
-func (w *world) keyID(t *testing.T, name string) (id string) {
+func (w *testStudio) keyID(t *testing.T, name string) (id string) {
 	t.Helper()
 	for _, k := range w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t) {
 		if k["name"] == name && k["replacedBy"] == nil {
@@ -68,19 +68,19 @@ func (w *world) keyID(t *testing.T, name string) (id string) {
 // the key can be rotated and revoked. No response and no log contains a secret.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	var bodies []string
-	form := w.newKey(t, "Nightly <import>", "company:read", "plan:read")
+	form := w.newKeyForm(t, "Nightly <import>", "company:read", "plan:read")
 	form.Set("expires", "30")
 	_, first := w.submit(t, "/keys", form)
 	_, row, _ := strings.Cut(first, `<tr id="`+w.keyID(t, "Nightly <import>"))
 	row, _, _ = strings.Cut(row, "</tr>")
-	has(t, "new", row, "not used yet", "Secret: <code>"+w.folder)
-	hasNot(t, "new", row, "in use")
+	checkContains(t, "new", row, "not used yet", "Secret: <code>"+w.folder)
+	checkNotContains(t, "new", row, "in use")
 	w.Clock.Advance(time.Minute)
 	_, again := w.submit(t, "/keys", form)
 	secret := secretOf(t, first)
-	if secretOf(t, again) != secret || !w.works(t, secret) {
+	if secretOf(t, again) != secret || !w.acceptsKey(t, secret) {
 		t.Fatal("the second form created another key, or the key does not work")
 	}
 	bodies = append(bodies, first, again, w.page(t, "/keys"))
@@ -89,12 +89,12 @@ func TestKeys(t *testing.T) {
 	if len(got) != 2 || id == "" {
 		t.Fatalf("%d keys, want 2, one of them with the id %q: %v", len(got), id, got)
 	}
-	has(t, "listed", bodies[2], "Nightly <import>", "Reads Roadmap and Company", "As scopes: company:read, plan:read", "in use", "this studio")
+	checkContains(t, "listed", bodies[2], "Nightly <import>", "Reads Roadmap and Company", "As scopes: company:read, plan:read", "in use", "this studio")
 	prefix := func(secret string) string { return secret[:len("sk_live_")+12] }
 	_, overlapping := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"day"}, "once": {"overlap"}})
 	second := secretOf(t, overlapping)
-	has(t, "overlapping", overlapping, "replaced by "+prefix(second)+"…", "replaces "+prefix(secret)+"…", "Aug 12, 2026")
-	if !w.works(t, second) || !w.works(t, secret) {
+	checkContains(t, "overlapping", overlapping, "replaced by "+prefix(second)+"…", "replaces "+prefix(secret)+"…", "Aug 12, 2026")
+	if !w.acceptsKey(t, second) || !w.acceptsKey(t, secret) {
 		t.Error("one of two keys that overlap does not work")
 	}
 	bodies = append(bodies, overlapping)
@@ -102,19 +102,19 @@ func TestKeys(t *testing.T) {
 	secret, id = second, w.keyID(t, "Nightly <import>")
 	_, rotated := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"now"}, "once": {"rotate"}})
 	next := secretOf(t, rotated)
-	if next == secret || !w.works(t, next) || w.works(t, secret) {
+	if next == secret || !w.acceptsKey(t, next) || w.acceptsKey(t, secret) {
 		t.Error("not rotated")
 	}
 	_, revoked := w.submit(t, "/keys/"+w.keyID(t, "Nightly <import>")+"/revoke", url.Values{"form": form["form"]})
-	has(t, "revoked", revoked, "the service refuses it from now on")
-	if w.works(t, next) {
+	checkContains(t, "revoked", revoked, "the service refuses it from now on")
+	if w.acceptsKey(t, next) {
 		t.Error("not revoked")
 	}
 	bodies = append(bodies, rotated, revoked, w.page(t, "/keys"))
 	for n, body := range bodies {
-		hasNot(t, "page "+string(rune('0'+n)), body, old, secret, next, w.key)
+		checkNotContains(t, "page "+string(rune('0'+n)), body, old, secret, next, w.key)
 	}
-	hasNot(t, "the log", w.logs.String(), old, secret, next, w.key)
+	checkNotContains(t, "the log", w.logs.String(), old, secret, next, w.key)
 }
 
 // Ensure the preset for a drafting agent creates a key with the same scopes as on the command line,
@@ -125,11 +125,11 @@ func TestKeyForDraftingAgent(t *testing.T) {
 	t.Parallel()
 	old := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return strings.HasSuffix(string(s), ":draft") })
 	for _, c := range []struct{ own, want []auth.Scope }{
-		{auth.Scopes(), auth.DraftingAgent()}, {old, auth.DraftingAgent()},
+		{auth.Scopes(), auth.DraftingAgentScopes()}, {old, auth.DraftingAgentScopes()},
 		{[]auth.Scope{auth.KeysRead, auth.KeysWrite, auth.FeedbackWrite, auth.CompanyRead}, []auth.Scope{auth.CompanyRead, auth.FeedbackDraft}},
 	} {
-		w := newWorld(t, c.own...)
-		form := w.newKey(t, "Drafts", "keys:write")
+		w := newTestStudio(t, c.own...)
+		form := w.newKeyForm(t, "Drafts", "keys:write")
 		form.Set("preset", "drafting-agent")
 		_, body := w.submit(t, "/keys", form)
 		key := w.Send(t, secretOf(t, body), "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)
@@ -143,34 +143,34 @@ func TestKeyForDraftingAgent(t *testing.T) {
 // do.
 func TestKeyPresets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for preset, want := range map[string]struct{ scopes, words string }{
 		"ci":        {"[metrics:write]", "Edits Metrics"},
 		"reviews":   {"[feedback:write]", "Edits Reviews"},
 		"sender":    {"[feedback:send broadcast:send]", "Sends Reviews and Posts"},
 		"read-only": {"[company:read plan:read feedback:read metrics:read optimise:read broadcast:read context:read]", "Reads everything but the keys"},
 	} {
-		form := w.newKey(t, preset)
+		form := w.newKeyForm(t, preset)
 		form.Set("preset", preset)
 		_, body := w.submit(t, "/keys", form)
 		key := w.Send(t, secretOf(t, body), "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)
 		if got := fmt.Sprint(key["scopes"]); got != want.scopes {
 			t.Errorf("%s: the key has the scopes %s, want %s", preset, got, want.scopes)
 		}
-		has(t, preset, body, want.words, "workspace key quota KEY_ID --company "+w.CompanyID, "Id: "+fmt.Sprint(key["id"]))
+		checkContains(t, preset, body, want.words, "workspace key quota KEY_ID --company "+w.CompanyID, "Id: "+fmt.Sprint(key["id"]))
 	}
-	few := newWorld(t, auth.KeysRead, auth.KeysWrite, auth.PlanRead)
+	few := newTestStudio(t, auth.KeysRead, auth.KeysWrite, auth.PlanRead)
 	body := few.page(t, "/keys", "Viewing only", "Something else", "Reads Roadmap; edits Keys")
-	hasNot(t, "a key that grants little", body, "A program that sends", "CI or a job")
+	checkNotContains(t, "a key that grants little", body, "A program that sends", "CI or a job")
 }
 
 // Ensure the page keeps the typed values if the service refuses to create a key. A user can revoke
 // the key that the studio itself uses, and the page then says that this has happened.
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	status, body := w.submit(t, "/keys", w.newKey(t, strings.Repeat("n", 201), "plan:read"))
-	has(t, "refused", body, "No key was created.", strings.Repeat("n", 201), "must have at most 200 characters")
+	w := newTestStudio(t)
+	status, body := w.submit(t, "/keys", w.newKeyForm(t, strings.Repeat("n", 201), "plan:read"))
+	checkContains(t, "refused", body, "No key was created.", strings.Repeat("n", 201), "must have at most 200 characters")
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
@@ -182,34 +182,34 @@ func TestKeysRefused(t *testing.T) {
 	own := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)["id"].(string)
 	form := fields(t, body, "newkey")
 	_, body = w.submit(t, "/keys/"+own+"/revoke", url.Values{"form": form["form"]})
-	has(t, "its own", body, "It was the key of this studio")
+	checkContains(t, "its own", body, "It was the key of this studio")
 }
 
 // Ensure the page reports that a secret could not be stored, and names the id of the key so that
 // the user can revoke the key.
 func TestSecretNotStored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	if err := os.WriteFile(filepath.Join(w.folder, "secrets"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, body := w.submit(t, "/keys", w.newKey(t, "Lost", "plan:read"))
-	has(t, "lost", body, "The key "+w.keyID(t, "Lost")+" was created, but its secret could not be stored")
+	_, body := w.submit(t, "/keys", w.newKeyForm(t, "Lost", "plan:read"))
+	checkContains(t, "lost", body, "The key "+w.keyID(t, "Lost")+" was created, but its secret could not be stored")
 }
 
 // Ensure a user whose key lacks keys:read sees no keys. A user whose key lacks only keys:write sees
 // the keys but cannot change them.
 func TestKeysScopes(t *testing.T) {
 	t.Parallel()
-	none := newWorld(t, auth.CompanyRead)
-	if status, body := none.get(t, "/keys"); status != http.StatusForbidden || !strings.Contains(shown(body), "This key lacks the scope keys:read") {
-		t.Errorf("status %d, want 403 with the missing scope: %s", status, shown(body))
+	noScope := newTestStudio(t, auth.CompanyRead)
+	if status, body := noScope.get(t, "/keys"); status != http.StatusForbidden || !strings.Contains(visibleText(body), "This key lacks the scope keys:read") {
+		t.Errorf("status %d, want 403 with the missing scope: %s", status, visibleText(body))
 	}
-	reader := newWorld(t, auth.CompanyRead, auth.KeysRead)
+	reader := newTestStudio(t, auth.CompanyRead, auth.KeysRead)
 	body := reader.page(t, "/keys")
-	has(t, "reader", body, "This key lacks keys:write")
-	hasNot(t, "reader", body, "Rotate", "New key")
-	reader.service.breakWith(func(r *http.Request) *http.Response {
+	checkContains(t, "reader", body, "This key lacks keys:write")
+	checkNotContains(t, "reader", body, "Rotate", "New key")
+	reader.transport.respondWith(func(r *http.Request) *http.Response {
 		if !strings.HasSuffix(r.URL.Path, "/keys") {
 			return nil
 		}

@@ -16,7 +16,7 @@ var areas = []string{"metrics", "plan", "feedback", "broadcast", "optimise", "co
 // scopesInWords says what a key with these scopes may do, such as "Reads Roadmap; drafts Reviews".
 func scopesInWords(scopes []string) string {
 	has := func(area, verb string) bool { return slices.Contains(scopes, area+":"+verb) }
-	strongest := func(area, verb string) bool {
+	isStrongest := func(area, verb string) bool {
 		switch verb {
 		case "read":
 			return has(area, verb) && !has(area, "draft") && !has(area, "write")
@@ -27,20 +27,20 @@ func scopesInWords(scopes []string) string {
 	}
 	var parts []string
 	for _, verb := range verbs {
-		var in []string
+		var names []string
 		for _, area := range areas {
-			if strongest(area, verb.scope) {
-				in = append(in, areaNames[area])
+			if isStrongest(area, verb.scope) {
+				names = append(names, areaNames[area])
 			}
 		}
 		switch {
-		case len(in) == len(areas):
-			in = []string{"everything"}
-		case len(in) == len(areas)-1 && !strongest("keys", verb.scope):
-			in = []string{"everything but the keys"}
+		case len(names) == len(areas):
+			names = []string{"everything"}
+		case len(names) == len(areas)-1 && !isStrongest("keys", verb.scope):
+			names = []string{"everything but the keys"}
 		}
-		if len(in) > 0 {
-			parts = append(parts, verb.word+" "+list(in))
+		if len(names) > 0 {
+			parts = append(parts, verb.word+" "+joinWords(names))
 		}
 	}
 	if len(parts) == 0 {
@@ -49,8 +49,8 @@ func scopesInWords(scopes []string) string {
 	return upperFirst(strings.Join(parts, "; "))
 }
 
-// list joins words with commas and "and".
-func list(words []string) string {
+// joinWords joins words with commas and "and".
+func joinWords(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

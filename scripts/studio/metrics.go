@@ -92,17 +92,17 @@ func (s *Studio) metrics(v *pageRequest) *view {
 }
 
 // loadMetric reads a metric and everything that its page shows. If the address contains no key, it
-// reads the first metric. If marks is true, it also reads the marks of the chart.
-func (v *pageRequest) loadMetric(marks bool) *metricsPage {
+// reads the first metric. If withMarks is true, it also reads the marks of the chart.
+func (v *pageRequest) loadMetric(withMarks bool) *metricsPage {
 	q := v.metricQuery()
 	page := &metricsPage{Complaint: q.rangeProblem, Find: q.searchText, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
 	definitions, goals := v.listDefinitions(), v.listGoals()
 	var reads pointReads
-	var dated *markReads
+	var chartMarks *markReads
 	if q.key != "" {
 		reads = v.readPoints(q)
-		if marks && q.leavesRoomForMarks() {
-			dated = v.readMarks(q)
+		if withMarks && q.leavesRoomForMarks() {
+			chartMarks = v.readMarks(q)
 		}
 	}
 	v.wait()
@@ -114,8 +114,8 @@ func (v *pageRequest) loadMetric(marks bool) *metricsPage {
 		q = q.withKey(all[0].Key)
 		reads = v.readPoints(q)
 		reads.inputs = v.readInputs(all[0], q, all)
-		if marks {
-			dated = v.readMarks(q)
+		if withMarks {
+			chartMarks = v.readMarks(q)
 		}
 		v.wait()
 	}
@@ -131,12 +131,12 @@ func (v *pageRequest) loadMetric(marks bool) *metricsPage {
 			reads.newest = v.readNewest(q.key)
 		}
 	}
-	if marks && dated == nil {
-		dated = v.readMarks(q)
+	if withMarks && chartMarks == nil {
+		chartMarks = v.readMarks(q)
 	}
 	v.wait()
-	if dated != nil {
-		all[at].marks = dated.view(q)
+	if chartMarks != nil {
+		all[at].marks = chartMarks.view(q)
 	}
 	page.Metric = all[at].view(q, reads)
 	if all[at].Kind != client.MetricsKindDerived {
@@ -150,32 +150,32 @@ func (v *pageRequest) loadMetric(marks bool) *metricsPage {
 // view returns what the page shows for a metric, computed from the metric's points.
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	w := q.dateRange.Window(q.grain, q.now)
-	every, cut, failed := reads.everySeries()
-	out := &metricView{metric: m, Marks: m.marks, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv"), Query: q.values.Encode()}
+	points, cut, failed := reads.everySeries()
+	out := &metricView{metric: m, Marks: m.marks, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, points)), CSV: q.pathWith("/metrics.csv"), Query: q.values.Encode()}
 	switch {
 	case q.split != "" && failed != nil:
 		out.NoPoints = failed
 	case q.split != "":
-		out.Parts = m.parts(every, byDimension(q.split), w)
+		out.Parts = m.parts(points, byDimension(q.split), w)
 		if out.Parts.Cut = cut; len(out.Parts.List) == 0 {
 			out.Advice = "No point in this range has this dimension. Try another range or grain."
 		}
-	case series.MoneyOf(every).Mixed:
-		out.Parts = m.parts(every, byCurrency, w)
+	case series.MoneyOf(points).Mixed:
+		out.Parts = m.parts(points, byCurrency, w)
 		out.Notice = "The points have several currencies and no value in the base currency, so they stay apart."
 	case reads.inputs != nil && reads.empty():
 		out.Whole, out.Advice = m.compute(q.dateRange, w, reads.inputs)
 		out.metric = out.Whole.metric
-	case reads.total.Failure.refusesTotal():
-		out.Whole = m.whole(q.dateRange, w, pointReads{})
+	case reads.total.Failure.isTotalRefusal():
+		out.Whole = m.wholeView(q.dateRange, w, pointReads{})
 		out.Advice = "This metric has values by part only, and its " + m.How() + " cannot be made from parts. Choose a split."
 	case reads.total.Failure != nil:
 		out.NoPoints = reads.total.Failure
 	default:
-		out.Whole = m.whole(q.dateRange, w, reads)
+		out.Whole = m.wholeView(q.dateRange, w, reads)
 		if len(reads.total.Value.Items) == 0 {
 			out.Advice = m.advice(q.grain)
-			if newest, known := reads.newestPoint(); known {
+			if newest, known := reads.newestPointText(); known {
 				out.Advice += newest
 				if out.Empty = newest == ""; out.Empty {
 					out.Advice = "This metric has no values yet."
@@ -199,7 +199,7 @@ func (m metric) advice(grain period.Grain) string {
 
 // line returns a line chart for the metric. The caller must add the series to the chart.
 func (m metric) line(unit units.Unit, w period.Window) chart.Line {
-	l := chart.Line{Unit: unit, IncludeZero: m.Total() || m.UnitName == units.Count, Open: w.OpenIndex}
+	l := chart.Line{Unit: unit, IncludeZero: m.Total() || m.UnitName == units.Count, FirstOpen: w.OpenIndex}
 	if m.marks != nil {
 		l.Lanes = m.marks.lanes()
 	}

@@ -48,8 +48,8 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 			}
 			return "Save"
 		},
-		created: v.pushFirstValues,
-		save:    v.saveDefinition,
+		afterCreate: v.pushFirstValues,
+		save:        v.saveDefinition,
 	}
 }
 
@@ -96,7 +96,7 @@ func firstValuesHint(today time.Time) string {
 
 // firstValues reads the first values of a metric from the form that defines it. It adds a problem
 // for each field that cannot be read.
-func (v *pageRequest) firstValues(c *changes) (points []client.PushMetricPointsPoint) {
+func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPointsPoint) {
 	unit, currency := typedField(c.sent, "unit"), strings.ToUpper(typedField(c.sent, "currency"))
 	if typedField(c.sent, "values") == "" {
 		return nil
@@ -125,7 +125,7 @@ func (v *pageRequest) firstValues(c *changes) (points []client.PushMetricPointsP
 // pushFirstValues stores the first values of a metric that was just defined. If the form has no
 // values, it returns an empty notice.
 func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) notice {
-	points := v.firstValues(&changes{sent: sent})
+	points := v.firstValues(&formChanges{sent: sent})
 	if len(points) == 0 {
 		return notice{}
 	}
@@ -156,7 +156,7 @@ func keyOf(name string) string {
 // saveDefinition returns the call that creates a definition or, if id is not empty, the call that
 // changes the definition with that id. If the form asks for it, the call that changes a definition
 // also confirms it.
-func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
+func (v *pageRequest) saveDefinition(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))
 	dimensions, expression := c.list("dimensions"), c.text("formula")
@@ -171,7 +171,7 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 			Dimensions: dimensions, Source: source,
 		}
 		if c.sent.Get("confirm") == "true" {
-			in.NeedsReview, c.any = client.Value(false), true
+			in.NeedsReview, c.anyChanged = client.Value(false), true
 		}
 		return func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
 			return v.api.UpdateMetricDefinition(ctx, in, options...)
@@ -192,24 +192,24 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 func (s *Studio) confirmMetric(v *pageRequest) *view {
 	e := v.definitionScreens()
 	id := v.r.PathValue("id")
-	now := startCall(v, "metrics:write", "The metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
+	got := startCall(v, "metrics:write", "The metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
 		return e.get(ctx, id, options...)
 	})
 	v.wait()
-	what := notice{Record: now.Value.Name.Or(now.Value.Key), Text: "Confirmed."}
+	msg := notice{Record: got.Value.Name.Or(got.Value.Key), Text: "Confirmed."}
 	switch {
-	case now.Failure != nil:
-		return v.finish("/metrics", notice{Bad: true, Text: "Not confirmed: " + now.Failure.Text()})
-	case version(now.Value.UpdatedAt) != v.r.PostForm.Get("seen"):
-		what.Text, what.Bad = "Somebody has changed this metric since the page was loaded, so it was not confirmed. This is its current state.", true
-		return v.finish(metricPath(now.Value.Key), what)
+	case got.Failure != nil:
+		return v.finish("/metrics", notice{Bad: true, Text: "Not confirmed: " + got.Failure.Text()})
+	case version(got.Value.UpdatedAt) != v.r.PostForm.Get("seen"):
+		msg.Text, msg.Bad = "Somebody has changed this metric since the page was loaded, so it was not confirmed. This is its current state.", true
+		return v.finish(metricPath(got.Value.Key), msg)
 	}
-	stored := startCall(v, "metrics:write", "Confirm the metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-		return v.api.UpdateMetricDefinition(ctx, client.UpdateMetricDefinitionInput{DefinitionID: id, NeedsReview: client.Value(false)}, append(options, client.IfMatch(now.ETag))...)
+	res := startCall(v, "metrics:write", "Confirm the metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
+		return v.api.UpdateMetricDefinition(ctx, client.UpdateMetricDefinitionInput{DefinitionID: id, NeedsReview: client.Value(false)}, append(options, client.IfMatch(got.ETag))...)
 	})
 	v.wait()
-	if stored.Failure != nil {
-		what.Text, what.Bad = "Not confirmed: "+stored.Failure.Text(), true
+	if res.Failure != nil {
+		msg.Text, msg.Bad = "Not confirmed: "+res.Failure.Text(), true
 	}
-	return v.finish(metricPath(now.Value.Key), what)
+	return v.finish(metricPath(got.Value.Key), msg)
 }

@@ -15,9 +15,9 @@ import (
 // inputReads holds the API calls for the metrics in a formula. The studio evaluates the formula,
 // because the service only stores it.
 type inputReads struct {
-	formula *formula.Formula
-	byKey   map[string]formulaInput // the metrics, by their keys in the formula
-	problem string                  // why the formula cannot be computed; empty if it can
+	formula    *formula.Formula
+	inputByKey map[string]formulaInput // the metrics, by their keys in the formula
+	problem    string                  // why the formula cannot be computed; empty if it can
 }
 
 // formulaInput is one metric in a formula, with the calls for its points.
@@ -32,7 +32,7 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 	if m.Kind != client.MetricsKindDerived || q.split != "" {
 		return nil
 	}
-	out := &inputReads{byKey: map[string]formulaInput{}}
+	out := &inputReads{inputByKey: map[string]formulaInput{}}
 	var err error
 	if out.formula, err = formula.Parse(m.Formula); err != nil {
 		out.problem = "Not computed: this page computes formulas of + - * / over metrics, and here " + err.Error() + "."
@@ -46,16 +46,16 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 			out.problem = "Not computed: there is no metric " + key + "."
 			return out
 		}
-		out.byKey[key] = formulaInput{metric: all[at]}
+		out.inputByKey[key] = formulaInput{metric: all[at]}
 	}
 	left := v.callsLeft()
-	if len(out.byKey) > left {
+	if len(out.inputByKey) > left {
 		out.problem = "Not computed: the formula has more metrics than one page reads."
 		return out
 	}
-	for key, input := range out.byKey {
-		input.pointReads = v.readTotal("The points of "+input.Name, q.withKey(input.Key), 3*len(out.byKey) <= left)
-		out.byKey[key] = input
+	for key, input := range out.inputByKey {
+		input.pointReads = v.readTotal("The points of "+input.Name, q.withKey(input.Key), 3*len(out.inputByKey) <= left)
+		out.inputByKey[key] = input
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 func (r *inputReads) names() string {
 	var names []string
 	for _, key := range r.formula.Keys() {
-		names = append(names, r.byKey[key].Name)
+		names = append(names, r.inputByKey[key].Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -78,9 +78,9 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 		return d, r.problem
 	}
 	inputs := map[string]series.Comparison{}
-	for key, input := range r.byKey {
+	for key, input := range r.inputByKey {
 		switch failed := input.total.Failure; {
-		case failed.refusesTotal():
+		case failed.isTotalRefusal():
 			return d, "Not computed: " + input.Name + " has values by part only, and no total."
 		case failed != nil:
 			return d, "Not computed: " + input.Name + " could not be read: " + failed.Text()
@@ -110,7 +110,7 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 	d.SoFar = value(func(c series.Comparison) chart.Value { return c.SoFar })
 	d.BeforeValue = value(func(c series.Comparison) chart.Value { return c.BeforeValue })
 	d.SetChange(d.metric.Metric)
-	if series.Present(d.Now) == 0 {
+	if series.CountKnown(d.Now) == 0 {
 		return d, "Nothing to compute in this range: " + d.From + " have no values together, or a division is by zero."
 	}
 	d.draw()
@@ -121,13 +121,13 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 // computeFullDays evaluates the formula over the days of the current week or month that have ended,
 // and over the same number of earlier days. Then it compares the two results.
 func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]series.Comparison) {
-	value := func(before bool) chart.Value {
+	value := func(wantBefore bool) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) {
-			now, then, ok := r.byKey[key].fullDays(r.byKey[key].metric, inputs[key].Money)
-			if before {
-				now = then
+			current, previous, ok := r.inputByKey[key].fullDays(r.inputByKey[key].metric, inputs[key].Money)
+			if wantBefore {
+				current = previous
 			}
-			return now.V, ok
+			return current.V, ok
 		})
 		return chart.Value{V: v, OK: ok}
 	}

@@ -116,7 +116,7 @@ type datedRecord struct {
 }
 
 // Date formats the UTC day of the record, because the days of a chart are in UTC.
-func (d datedRecord) Date() string { return day(d.At) }
+func (d datedRecord) Date() string { return formatDay(d.At) }
 
 // view returns the marks of a chart. The calls must have ended.
 func (r *markReads) view(q metricQuery) *marksView {
@@ -152,8 +152,8 @@ func (r *markReads) view(q metricQuery) *marksView {
 		if legend.lane, more = laneOf(kind.ID, legend.records, w); more {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: the latest %d marks are drawn.", kind.Name, marksDrawnMax))
 		}
-		legend.Switch = q.with("/metrics", "hide", q.switched(kind.ID))
-		if !legend.Hidden && !r.read(kind.ID) {
+		legend.Switch = q.pathWith("/metrics", "hide", q.toggledHide(kind.ID))
+		if !legend.Hidden && !r.wasRead(kind.ID) {
 			continue // the key lacks the scope
 		}
 		out.Kinds = append(out.Kinds, legend)
@@ -165,8 +165,8 @@ func (r *markReads) view(q metricQuery) *marksView {
 	return out
 }
 
-// read reports whether a kind of marks was read.
-func (r *markReads) read(kind string) bool {
+// wasRead reports whether a kind of marks was read.
+func (r *markReads) wasRead(kind string) bool {
 	switch kind {
 	case "releases":
 		return r.boards != nil
@@ -176,9 +176,9 @@ func (r *markReads) read(kind string) bool {
 	return r.audits != nil
 }
 
-// switched returns the value of the "hide" parameter that switches one kind on if it is off, or off
-// if it is on.
-func (q metricQuery) switched(kind string) string {
+// toggledHide returns the value of the "hide" parameter that switches one kind on if it is off, or
+// off if it is on.
+func (q metricQuery) toggledHide(kind string) string {
 	var hidden []string
 	for _, k := range markKinds {
 		if q.hides(k.ID) != (k.ID == kind) {

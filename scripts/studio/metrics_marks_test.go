@@ -31,7 +31,7 @@ func markLabels(body string) (out []string) {
 // at a time. A kind that is switched off is not read.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	demotest.Load(t, w.Service,
 		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.b", "name": "Sign-ups", "unit": "count", "aggregation": "sum"}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3}},
@@ -51,13 +51,13 @@ func TestMarks(t *testing.T) {
 	if got := markLabels(body); strings.Join(got, "; ") != strings.Join(want, "; ") {
 		t.Errorf("the marks are %q, want %q", got, want)
 	}
-	hasNot(t, "the marks", body, "Not sent", "Before the range")
+	checkNotContains(t, "the marks", body, "Not sent", "Before the range")
 
 	body = w.page(t, "/metrics?key=a.b&hide=posts,audits", "List 1 mark", "Show marks: Posts sent", "Hide marks: Roadmap published")
 	if got := markLabels(body); len(got) != 1 {
 		t.Errorf("the marks are %q, want that of the roadmap", got)
 	}
-	hasNot(t, "a kind that is off", body, "/optimise/audits", "/broadcast/posts")
+	checkNotContains(t, "a kind that is off", body, "/optimise/audits", "/broadcast/posts")
 	for _, address := range []string{"hide=audits&key=a.b", "hide=posts&key=a.b", "hide=releases%2Cposts%2Caudits&key=a.b", "grain=week&hide=posts%2Caudits&key=a.b"} {
 		if !strings.Contains(body, `href="/metrics?`+strings.ReplaceAll(address, "&", "&amp;")+`"`) {
 			t.Errorf("no link to %s", address)
@@ -72,7 +72,7 @@ func TestMarks(t *testing.T) {
 // are left out. A mark for many records names only a few of them.
 func TestManyMarks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	lines := []demo.Line{
 		{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.b", "name": "Sign-ups", "unit": "count", "aggregation": "sum"}},
 		{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3}},
@@ -93,11 +93,11 @@ func TestManyMarks(t *testing.T) {
 // after a failure.
 func TestMarksMissing(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t, auth.MetricsRead, auth.PlanRead)
+	w := newDemoStudio(t, auth.MetricsRead, auth.PlanRead)
 	body := w.page(t, "/metrics?key="+url.QueryEscape("growth.signups"), "Roadmap published")
-	hasNot(t, "no scope", body, "Posts sent", "Audits <")
-	w = demoWorld(t)
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	checkNotContains(t, "no scope", body, "Posts sent", "Audits <")
+	w = newDemoStudio(t)
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if strings.HasSuffix(r.URL.Path, "/broadcast/posts") {
 			return refusal(http.StatusForbidden, "forbidden", "the class is frozen")(r)
 		}

@@ -49,7 +49,7 @@ func (p part) Text() string {
 
 // Dashed reports whether one of the lines has a dashed part.
 func (d *partsView) Dashed() bool {
-	return slices.ContainsFunc(d.List, func(p part) bool { return p.Drawn && dashed(d.Window, p.Values) })
+	return slices.ContainsFunc(d.List, func(p part) bool { return p.Drawn && hasDashedPart(d.Window, p.Values) })
 }
 
 // Percent formats the share as a percentage.
@@ -116,13 +116,13 @@ func (m metric) parts(points []client.Point, by split, w period.Window) *partsVi
 // groups returns the points of each part. If some series have only this dimension, series with
 // additional dimensions are left out, because their values would be counted twice.
 func (s split) groups(points []client.Point) map[string][]client.Point {
-	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
+	hasSingleDimension := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
 		_, has := s.partOf(p)
 		return has && len(series.DimsOf(p)) == 1
 	})
 	out := map[string][]client.Point{}
 	for _, p := range points {
-		if name, has := s.partOf(p); has && (!alone || len(series.DimsOf(p)) == 1) {
+		if name, has := s.partOf(p); has && (!hasSingleDimension || len(series.DimsOf(p)) == 1) {
 			out[name] = append(out[name], p)
 		}
 	}

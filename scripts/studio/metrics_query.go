@@ -47,10 +47,10 @@ func (q metricQuery) withKey(key string) metricQuery {
 	return q
 }
 
-// with returns the address of a page with the parameters of this query, some of them changed. pairs
-// alternates between the names and the new values of parameters. An empty value removes the
+// pathWith returns the address of a page with the parameters of this query, some of them changed.
+// pairs alternates between the names and the new values of parameters. An empty value removes the
 // parameter.
-func (q metricQuery) with(path string, pairs ...string) string {
+func (q metricQuery) pathWith(path string, pairs ...string) string {
 	values := copyOf(q.values)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if values.Del(pairs[i]); pairs[i+1] != "" {
@@ -76,7 +76,7 @@ func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 			groups = append(groups, menuGroup{Name: group})
 		}
 		last := &groups[len(groups)-1]
-		last.Links = append(last.Links, choice{m.Name, q.with("/metrics", "key", m.Key, "split", "", "grain", "", "find", q.searchText), note, m.Key == q.key})
+		last.Links = append(last.Links, choice{m.Name, q.pathWith("/metrics", "key", m.Key, "split", "", "grain", "", "find", q.searchText), note, m.Key == q.key})
 	}
 	return groups
 }
@@ -99,7 +99,7 @@ func (m metric) group() string {
 func (q metricQuery) controls() *periodControls {
 	out := &periodControls{Range: q.dateRange, From: dayText(q.dateRange.From), To: dayText(q.dateRange.To), Key: q.key, Split: q.split}
 	for _, r := range period.Ranges(q.now) {
-		out.Ranges = append(out.Ranges, choice{r.Name, q.with("/metrics", "range", r.ID, "from", "", "to", "", "grain", ""), "", q.dateRange.ID == r.ID})
+		out.Ranges = append(out.Ranges, choice{r.Name, q.pathWith("/metrics", "range", r.ID, "from", "", "to", "", "grain", ""), "", q.dateRange.ID == r.ID})
 	}
 	return out
 }
@@ -108,13 +108,13 @@ func (q metricQuery) controls() *periodControls {
 func (q metricQuery) grains() (links []choice) {
 	for _, g := range []period.Grain{period.Day, period.Week, period.Month} {
 		if q.dateRange.Allows(g) {
-			links = append(links, choice{capital(g), q.with("/metrics", "grain", string(g)), "", q.grain == g})
+			links = append(links, choice{capitalize(g), q.pathWith("/metrics", "grain", string(g)), "", q.grain == g})
 		}
 	}
 	return links
 }
 
-func capital(g period.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
+func capitalize(g period.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
 
 // splits returns a link that shows the metric as one line, followed by one link for each dimension
 // by which the metric can be split.
@@ -122,9 +122,9 @@ func (q metricQuery) splits(dimensions []string) (links []choice) {
 	if len(dimensions) == 0 && q.split == "" {
 		return nil
 	}
-	links = append(links, choice{"All", q.with("/metrics", "split", ""), "", q.split == ""})
+	links = append(links, choice{"All", q.pathWith("/metrics", "split", ""), "", q.split == ""})
 	for _, name := range slices.Sorted(slices.Values(dimensions)) {
-		links = append(links, choice{"by " + phrase.Words(name), q.with("/metrics", "split", name), "", q.split == name})
+		links = append(links, choice{"by " + phrase.Words(name), q.pathWith("/metrics", "split", name), "", q.split == name})
 	}
 	return links
 }

@@ -11,8 +11,8 @@ import (
 // pointReads holds the API calls that read the points of a metric. Their results are complete once
 // pageRequest.wait has returned.
 type pointReads struct {
-	total *result[client.Page[client.Point]]   // totals over all series, in the window and in the earlier buckets for comparison; nil if the metric is split
-	parts []*result[client.Page[client.Point]] // the points of every series in the window; each call reads a piece of the window
+	total  *result[client.Page[client.Point]]   // totals over all series, in the window and in the earlier buckets for comparison; nil if the metric is split
+	pieces []*result[client.Page[client.Point]] // the points of every series in the window; each call reads a piece of the window
 
 	// full reads the days of the current week or month that have ended. fullBefore reads the same
 	// number of days of the earlier week or month with which it is compared. Both are nil if no day
@@ -35,9 +35,9 @@ func (v *pageRequest) readNewest(key string) (out []*result[client.Page[client.P
 	return out
 }
 
-// newestPoint names the newest point of the metric in a sentence. It returns an empty string if
+// newestPointText names the newest point of the metric in a sentence. It returns an empty string if
 // nothing is stored. known is false if the points were not read.
-func (p pointReads) newestPoint() (text string, known bool) {
+func (p pointReads) newestPointText() (text string, known bool) {
 	var newest time.Time
 	for _, r := range p.newest {
 		if r.Failure != nil {
@@ -96,7 +96,7 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	}
 	for i := range pieces {
 		from, to := w.Now[len(w.Now)*i/pieces], w.Now[len(w.Now)*(i+1)/pieces-1]
-		out.parts = append(out.parts, v.listPoints("The points of every series", q.key, q.grain, from, to, false))
+		out.pieces = append(out.pieces, v.listPoints("The points of every series", q.key, q.grain, from, to, false))
 	}
 	return out
 }
@@ -106,7 +106,7 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.dateRange.Window(q.grain, q.now)
 	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)
-	if from, to, before, beforeTo, some := w.FullDays(q.now); some && full {
+	if from, to, before, beforeTo, ok := w.FullDays(q.now); ok && full {
 		out.full = v.listPoints("The days of this "+string(q.grain), q.key, period.Day, from, to, true)
 		out.fullBefore = v.listPoints("The same days before", q.key, period.Day, before, beforeTo, true)
 	}
@@ -116,7 +116,7 @@ func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out poi
 // everySeries returns the points of every series. cut is true if the service has more points than
 // were read.
 func (p pointReads) everySeries() (points []client.Point, cut bool, failed *failure) {
-	for _, r := range p.parts {
+	for _, r := range p.pieces {
 		if r.Failure != nil {
 			return nil, false, r.Failure
 		}

@@ -15,8 +15,8 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-// on returns a metric point for the given day of August 2026.
-func on(day int, value float64, more ...func(*client.Point)) client.Point {
+// pointOn returns a metric point for the given day of August 2026.
+func pointOn(day int, value float64, more ...func(*client.Point)) client.Point {
 	p := client.Point{
 		SeriesID: "s", MetricKey: "a.b", Grain: client.Value(client.MetricsGrainDay), TS: client.Value(time.Date(2026, 8, day, 0, 0, 0, 0, time.UTC)),
 		Value: client.Value(value),
@@ -27,7 +27,7 @@ func on(day int, value float64, more ...func(*client.Point)) client.Point {
 	return p
 }
 
-func of(series, dims string) func(*client.Point) {
+func withDims(series, dims string) func(*client.Point) {
 	return func(p *client.Point) {
 		p.SeriesID = series
 		if err := json.Unmarshal([]byte(dims), &p.Dims); err != nil {
@@ -79,8 +79,8 @@ func TestParts(t *testing.T) {
 	r, _ := period.ParseRange("month", "", "", now)
 	w := r.Window(period.Day, now)
 	points := []client.Point{
-		on(1, 10, of("a", `{"plan":"team"}`)), on(1, 30, of("b", `{"plan":"solo"}`)),
-		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
+		pointOn(1, 10, withDims("a", `{"plan":"team"}`)), pointOn(1, 30, withDims("b", `{"plan":"solo"}`)),
+		pointOn(1, 4, withDims("c", `{"plan":"team","country":"de"}`)), pointOn(1, 6, withDims("d", `{"plan":"team","country":"us"}`)), pointOn(1, 40, withDims("e", `{}`)),
 	}
 	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
 		m := metric{Metric: series.Metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}}

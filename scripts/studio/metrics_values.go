@@ -203,7 +203,7 @@ func (m metric) sum(points []client.Point) (total float64, unit units.Unit, ok b
 // string of the page from which the user came. The result keeps its range, grain and split.
 func backQuery(text, key string) url.Values {
 	out := url.Values{"key": {key}}
-	for name, values := range parsed(text) {
+	for name, values := range parseQuery(text) {
 		if slices.Contains([]string{"range", "from", "to", "grain", "split"}, name) {
 			out[name] = values[:1]
 		}
@@ -213,7 +213,7 @@ func backQuery(text, key string) url.Values {
 
 func newValueRow(m metric, p client.Point) *valueRow {
 	r := &valueRow{Point: p, Part: dimsText(series.DimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
-	typed := func(name string, v client.Optional[float64], unit units.Unit) *field {
+	numberField := func(name string, v client.Optional[float64], unit units.Unit) *field {
 		f := &field{Name: name}
 		if value, ok := v.Get(); ok {
 			f.Stored = unit.Typed(value)
@@ -221,9 +221,9 @@ func newValueRow(m metric, p client.Point) *valueRow {
 		f.Text, f.Was = f.Stored, f.Stored
 		return f
 	}
-	r.Value = typed("value", p.Value, r.Unit)
+	r.Value = numberField("value", p.Value, r.Unit)
 	if _, has := p.BaseValue.Get(); has {
-		r.Base = typed("baseValue", p.BaseValue, r.baseUnit())
+		r.Base = numberField("baseValue", p.BaseValue, r.baseUnit())
 	}
 	return r
 }
@@ -249,7 +249,7 @@ func dimsText(dims map[string]string) string {
 
 // Imported reports whether an import stored the point's dimensions in a form that a push cannot
 // write, so that the studio cannot correct the point.
-func (r *valueRow) Imported() bool { _, other := r.Dims.Or(nil)[""]; return other }
+func (r *valueRow) Imported() bool { _, ok := r.Dims.Or(nil)[""]; return ok }
 
 // addFields returns the form fields for a new value.
 func addFields(m metric, b bucket, points []client.Point) []*field {
@@ -280,9 +280,9 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 // restore puts the typed values back into the form after a failed write.
 func (d *valuesData) restore(sent url.Values, refused *failure) {
 	series := sent.Get("series")
-	if at := d.storedRow(sent); series == "" && at != nil && refused.Conflict() {
-		at.Value.Text, at.Focused, d.Adding = sent.Get("value"), true, false
-		d.Conflict = fmt.Sprintf("%s has a value already: %s. You typed %s, and it is not stored. Press Correct to store it in place of the old value.", d.Name, at.Unit.Text(at.Point.Value.Or(0)), sent.Get("value"))
+	if existing := d.storedRow(sent); series == "" && existing != nil && refused.Conflict() {
+		existing.Value.Text, existing.Focused, d.Adding = sent.Get("value"), true, false
+		d.Conflict = fmt.Sprintf("%s has a value already: %s. You typed %s, and it is not stored. Press Correct to store it in place of the old value.", d.Name, existing.Unit.Text(existing.Point.Value.Or(0)), sent.Get("value"))
 		return
 	}
 	if series == "" && d.Add != nil {
@@ -353,25 +353,25 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	if old != nil && point.Value == old.Value.Or(0) && point.BaseValue == old.BaseValue {
 		return v.finish(back, notice{Record: m.Name, Text: "Nothing was changed."})
 	}
-	written := v.pushPoint("Save the value", point)
+	res := v.pushPoint("Save the value", point)
 	v.wait()
-	if written.Failure != nil {
-		return refuse(renamePointFields(written.Failure))
+	if res.Failure != nil {
+		return refuse(renamePointFields(res.Failure))
 	}
 	unit := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}
 	subject := b.grain.Label(b.start)
 	if part := dimsText(point.Dims.Or(nil)); part != "" {
 		subject += ", " + part + ","
 	}
-	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value)), Part: "d" + dayText(b.start)}
+	msg := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value)), Part: "d" + dayText(b.start)}
 	switch {
 	case old != nil:
-		what.Text = fmt.Sprintf("%s is %s, and was %s.%s A program that sends this day again replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
-		what.Undo = undoPoint(m, b, point, old)
+		msg.Text = fmt.Sprintf("%s is %s, and was %s.%s A program that sends this day again replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
+		msg.Undo = undoPoint(m, b, point, old)
 	case b.grain == period.Day:
-		what.Undo = undoPoint(m, b, point, nil)
+		msg.Undo = undoPoint(m, b, point, nil)
 	}
-	return v.finish(back, what)
+	return v.finish(back, msg)
 }
 
 // correctedText describes what else a correction has changed: the value in the base currency, and
@@ -415,7 +415,7 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	if dims := typedDims(sent); len(dims) > 0 {
 		point.Dims = client.Value(client.Dims(dims))
 	}
-	c := &changes{sent: sent}
+	c := &formChanges{sent: sent}
 	if _, err := time.Parse(time.DateOnly, sent.Get("day")); err != nil {
 		c.addProblem("day", "must be a day such as 2026-09-30")
 	}
@@ -450,7 +450,7 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 // correctedBase returns a corrected point's value in the base currency. If the user did not change
 // that field, the result is the corrected value converted at the rate of the old values. The result
 // is absent if the user emptied the field.
-func correctedBase(c *changes, old client.Point, r *valueRow, value float64) client.Optional[float64] {
+func correctedBase(c *formChanges, old client.Point, r *valueRow, value float64) client.Optional[float64] {
 	typed, before := typedField(c.sent, "baseValue"), old.Value.Or(0)
 	switch {
 	case typed == "":
@@ -519,7 +519,7 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 	if part := dimsText(pushed.Dims.Or(nil)); part != "" {
 		subject += ", " + part + ","
 	}
-	result := func(failed *failure) notice {
+	noticeFor := func(failed *failure) notice {
 		out := undoNotice(m.Name, failed)
 		switch {
 		case failed == nil && old == nil:
@@ -533,27 +533,27 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 	return func(v *pageRequest) notice {
 		reads := v.readBucket(b)
 		if reads.points.Failure != nil {
-			return result(reads.points.Failure)
+			return noticeFor(reads.points.Failure)
 		}
 		at := slices.IndexFunc(reads.points.Value.Items, func(p client.Point) bool {
 			return maps.Equal(series.DimsOf(p), map[string]string(pushed.Dims.Or(nil)))
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
-			out := result(&failure{Status: http.StatusPreconditionFailed})
+			out := noticeFor(&failure{Status: http.StatusPreconditionFailed})
 			out.retry = true // once the later change is undone, the value is back and this undo can succeed
 			return out
 		}
 		if old != nil {
-			written := v.pushPoint("Undo", restoringPoint(*old))
+			res := v.pushPoint("Undo", restoringPoint(*old))
 			v.wait()
-			return result(written.Failure)
+			return noticeFor(res.Failure)
 		}
-		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
+		res := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
 			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
 				MetricKey: b.key, From: dayText(b.start), To: dayText(b.start), SeriesID: client.Value(reads.points.Value.Items[at].SeriesID),
 			}, options...)
 		})
 		v.wait()
-		return result(deleted.Failure)
+		return noticeFor(res.Failure)
 	}
 }

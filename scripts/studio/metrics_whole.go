@@ -33,8 +33,9 @@ type bucketRow struct {
 	Part                            string // the value for those days of the current week or month that have ended
 }
 
-// whole returns the view of a metric as one line. If there are no points, the view has no chart.
-func (m metric) whole(rng period.Range, w period.Window, reads pointReads) *wholeView {
+// wholeView returns the view of a metric as one line. If there are no points, the view has no
+// chart.
+func (m metric) wholeView(rng period.Range, w period.Window, reads pointReads) *wholeView {
 	var points []client.Point
 	if reads.total != nil {
 		points = reads.total.Value.Items
@@ -65,9 +66,9 @@ func (d *wholeView) draw() {
 
 // Dashed reports whether the chart has a dashed part, from the last full bucket to the unfinished
 // one.
-func (d *wholeView) Dashed() bool { return dashed(d.Window, d.Now) }
+func (d *wholeView) Dashed() bool { return hasDashedPart(d.Window, d.Now) }
 
-func dashed(w period.Window, values []chart.Value) bool {
+func hasDashedPart(w period.Window, values []chart.Value) bool {
 	return w.Partial() && w.OpenIndex > 0 && values[w.OpenIndex-1].OK && values[w.OpenIndex].OK
 }
 

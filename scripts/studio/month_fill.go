@@ -121,17 +121,17 @@ func (s *Studio) fillPage(v *pageRequest) *view {
 		posts[n] = v.listPosts("Whether "+phrase.Excerpt(i.Title.Or("the idea"), 40)+" has a post", client.ListBroadcastPostsInput{IdeaID: client.Value(i.ID), Limit: client.Value(1)})
 	}
 	v.wait()
-	var free []client.Idea
+	var unused []client.Idea
 	for n, i := range offered {
 		if posts[n].Failure != nil {
 			d.NoPosts = posts[n].Failure
 		} else if len(posts[n].Value.Items) == 0 {
-			free = append(free, i)
+			unused = append(unused, i)
 		} else {
 			d.Used++
 		}
 	}
-	d.suggest(free, month.Value.Items, v.Now())
+	d.suggest(unused, month.Value.Items, v.Now())
 	return out
 }
 
@@ -188,7 +188,7 @@ func (s *Studio) fill(v *pageRequest) *view {
 	back := url.Values{"month": {form.Get("month")}}
 	ticked := form["idea"]
 	if len(ticked) == 0 {
-		return v.done("/posts/fill", back, notice{Bad: true, Text: "Nothing was created: tick an idea."})
+		return v.redirectWithNotice("/posts/fill", back, notice{Bad: true, Text: "Nothing was created: tick an idea."})
 	}
 	ticked = ticked[:min(len(ticked), fillMax)]
 	got := make([]*result[client.Idea], len(ticked))
@@ -196,7 +196,7 @@ func (s *Studio) fill(v *pageRequest) *view {
 		got[n] = v.getIdea(id)
 	}
 	v.wait()
-	var stored []*result[client.Post]
+	var results []*result[client.Post]
 	var problems []string
 	for n, id := range ticked {
 		at, problem := fillTime(form.Get("day."+id), zone)
@@ -207,29 +207,29 @@ func (s *Studio) fill(v *pageRequest) *view {
 			problems = append(problems, heading(phrase.Excerpt(got[n].Value.Title.Or("An idea"), 60))+" "+problem)
 			continue
 		}
-		title, body := postOf(got[n].Value, form.Get("platform."+id))
+		title, body := postTextFromIdea(got[n].Value, form.Get("platform."+id))
 		in := client.CreateBroadcastPostInput{
 			Platform: client.BroadcastPlatform(form.Get("platform." + id)), IdeaID: client.Value(id), ScheduledFor: client.Value(at),
 			Title: optional(title), Body: body, Status: client.Value(client.BroadcastPostStatusDraft),
 		}
-		stored = append(stored, startCall(v, "broadcast:write", "A draft", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+		results = append(results, startCall(v, "broadcast:write", "A draft", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 			return v.api.CreateBroadcastPost(ctx, in, append(options, client.IdempotencyKey(form.Get("once")+id))...)
 		}))
 	}
 	v.wait()
 	var created []*result[client.Post]
-	for _, p := range stored {
+	for _, p := range results {
 		if p.Failure != nil {
 			problems = append(problems, "A draft was not created: "+p.Failure.Text())
 			continue
 		}
 		created = append(created, p)
 	}
-	what := notice{Bad: len(problems) > 0, Text: strings.Join(append([]string{"Created " + phrase.Plural(len(created), "draft", "drafts") + ". Nothing is sent until you schedule it."}, problems...), " ")}
+	msg := notice{Bad: len(problems) > 0, Text: strings.Join(append([]string{"Created " + phrase.Plural(len(created), "draft", "drafts") + ". Nothing is sent until you schedule it."}, problems...), " ")}
 	if len(created) > 0 {
-		what.Undo = undoNewPosts(created)
+		msg.Undo = undoNewPosts(created)
 	}
-	return v.done("/posts", back, what)
+	return v.redirectWithNotice("/posts", back, msg)
 }
 
 // fillTime returns the time of a draft on a day, or why there is none.
@@ -251,8 +251,8 @@ func undoNewPosts(created []*result[client.Post]) undo {
 	return func(v *pageRequest) notice {
 		out := notice{Text: "Undone."}
 		for _, p := range created {
-			if one := undoNewPost(p)(v); one.Bad {
-				out.Bad, out.Text = true, out.Text+" "+heading(one.Record)+" "+one.Text
+			if n := undoNewPost(p)(v); n.Bad {
+				out.Bad, out.Text = true, out.Text+" "+heading(n.Record)+" "+n.Text
 			}
 		}
 		return out

@@ -87,7 +87,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	definitions := v.listDefinitions()
 	goals := v.listGoals()
 	v.readWaiting()
-	v.readNews(d)
+	v.startOverviewReads(d)
 	week := v.readReviewTile()
 	activity := v.readActivity()
 	v.wait()
@@ -97,7 +97,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	firstSteps := v.startFirstSteps(d, definitions)
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
 	d.Clock = v.clock()
-	d.setWaiting(v.frameData())
+	d.setReviewsAndPosts(v.frameData())
 	d.addOverdue()
 	d.addTroubles()
 	d.addUnconfirmed(definitions.Value.Items)
@@ -117,8 +117,8 @@ func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
 	})
 }
 
-// readNews starts the calls that read posts, boards, channels and audits.
-func (v *pageRequest) readNews(d *overviewData) {
+// startOverviewReads starts the calls that read posts, boards, channels and audits.
+func (v *pageRequest) startOverviewReads(d *overviewData) {
 	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today)),
@@ -144,12 +144,12 @@ func (v *pageRequest) readNews(d *overviewData) {
 // tile for each of these metrics.
 func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
-	all = byPins(slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived }), v.pins(v.companyID()))
+	all = sortedByPins(slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived }), v.pins(v.companyID()))
 	shown := all[:min(len(all), v.callsLeft())]
 	d.More -= len(shown)
 	w := d.Range.Window(period.Day, now)
 	last := w.Now[len(w.Now)-1]
-	from, to := earlier(w.First(), period.Month.Start(now)), later(last, period.Day.Start(now)) // the bar of a goal needs the points of this month
+	from, to := minTime(w.First(), period.Month.Start(now)), maxTime(last, period.Day.Start(now)) // the bar of a goal needs the points of this month
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {
 		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, from, to, true)
@@ -161,15 +161,15 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 		if t.Failure == nil {
 			t.Comparison = m.Compare(inRange, w)
 		}
-		if t.NoTotal = t.Failure.refusesTotal() || len(inRange) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0; !t.NoTotal && t.Failure == nil {
+		if t.NoTotal = t.Failure.isTotalRefusal() || len(inRange) > 0 && series.CountKnown(t.Now)+series.CountKnown(t.Before) == 0; !t.NoTotal && t.Failure == nil {
 			t.Goal = m.goalBar(points[i].Value.Items, t.Unit, now)
 		}
 		d.Tiles = append(d.Tiles, t)
 	}
 }
 
-// setWaiting sets the most urgent reviews that wait for a reply, and the next posts.
-func (d *overviewData) setWaiting(k *frameData) {
+// setReviewsAndPosts sets the most urgent reviews that wait for a reply, and the next posts.
+func (d *overviewData) setReviewsAndPosts(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
 	}
@@ -212,8 +212,8 @@ func (t tile) Partial() bool { return t.Window.OpenIndex < t.Window.FutureIndex 
 // that is no longer running.
 func (d *overviewData) addTroubles() {
 	for _, c := range d.Channels.Value.Items {
-		why, fails := attention.ChannelProblem(c, d.now)
-		if !fails {
+		why, hasProblem := attention.ChannelProblem(c, d.now)
+		if !hasProblem {
 			continue
 		}
 		t := trouble{Badge: "broken", Tone: "red", What: attention.ChannelName(c) + " account", Why: why, Path: accountsPath + "#" + c.ID, At: c.LastCheckedAt.Or(time.Time{}), Checked: true}

@@ -21,14 +21,14 @@ func tileNames(body string) (out []string) {
 // cookie and not with an API request, so the company of this test must not change.
 func TestPins(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	if got := strings.Join(tileNames(w.page(t, "/")), ", "); got != "Sign-ups, Store rating, Sync time" {
 		t.Fatal("without pins, the tiles are", got)
 	}
 	pin := func(key string, want ...string) string {
 		form := fields(t, w.page(t, "/metrics?key="+key), "pin")
 		status, body := w.submit(t, "/pins", form)
-		if has(t, key, body, want...); status != http.StatusOK {
+		if checkContains(t, key, body, want...); status != http.StatusOK {
 			t.Errorf("%s: status %d", key, status)
 		}
 		return strings.Join(tileNames(w.page(t, "/")), ", ")
@@ -48,8 +48,8 @@ func TestPins(t *testing.T) {
 	if got := pin("support.first_reply", "No longer pinned.", "Pin to the overview"); got != "Stored notes, Activations, Sign-ups" {
 		t.Error("after an unpin, the tiles are", got)
 	}
-	hasNot(t, "a derived metric", w.page(t, "/metrics?key=growth.activation_rate"), "Pin to the overview") // a derived metric has no tile
-	other := enter(t, w.Service, w.key, nil)
+	checkNotContains(t, "a derived metric", w.page(t, "/metrics?key=growth.activation_rate"), "Pin to the overview") // a derived metric has no tile
+	other := startStudio(t, w.Service, w.key, nil)
 	if got := strings.Join(tileNames(other.page(t, "/")), ", "); got != "Sign-ups, Store rating, Sync time" {
 		t.Error("in another browser, the tiles are", got)
 	}
@@ -59,7 +59,7 @@ func TestPins(t *testing.T) {
 // a pin needs the form token.
 func TestPinsOfHostileForms(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	form := fields(t, w.page(t, "/metrics?key=growth.signups"), "pin")
 	for name, value := range map[string]string{"key": "a|b; Path=/x", "company": "x=1; Domain=example", "back": "//evil.example"} {
 		sent := url.Values{}
@@ -68,7 +68,7 @@ func TestPinsOfHostileForms(t *testing.T) {
 		}
 		sent.Set(name, value)
 		if _, body := w.submit(t, "/pins", sent); name != "back" {
-			has(t, name, body, "This metric cannot be pinned.")
+			checkContains(t, name, body, "This metric cannot be pinned.")
 		}
 	}
 	form.Del("form")

@@ -46,14 +46,14 @@ func pointsBetween(points []client.Point, first, last time.Time) []client.Point 
 	})
 }
 
-func earlier(a, b time.Time) time.Time {
+func minTime(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-func later(a, b time.Time) time.Time {
+func maxTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
@@ -86,49 +86,49 @@ func (m metric) goalBar(points []client.Point, unit units.Unit, now time.Time) *
 		days = append(days, at)
 	}
 	values := series.MoneyOf(points).BucketValues(points, days)
-	p.value, p.over = m.Combine(values), m.Combine(values[:len(values)-1])
-	if p.daysOver = len(values) - 1; !p.value.OK {
+	p.value, p.fullDaysValue = m.Combine(values), m.Combine(values[:len(values)-1])
+	if p.fullDays = len(values) - 1; !p.value.OK {
 		return &goalBar{Text: "goal " + unit.Short(target), Class: "even"}
 	}
 	if p.hasDue && p.today.After(p.due) {
 		return &goalBar{fmt.Sprintf("goal %s was due %s", unit.Short(target), p.due.Format("Jan 2")), p.share(), "bad"}
 	}
 	if m.Total() {
-		return p.total()
+		return p.totalBar()
 	}
-	return p.level()
+	return p.levelBar()
 }
 
 // goalProgress is what is known about a goal.
 type goalProgress struct {
 	metric
 
-	unit                units.Unit
-	target, baseline    float64
-	hasBaseline, hasDue bool
-	today, due          time.Time
-	value, over         chart.Value // this month's value, with today (value) and without it (over)
-	daysOver            int         // the number of days of this month that have ended
+	unit                 units.Unit
+	target, baseline     float64
+	hasBaseline, hasDue  bool
+	today, due           time.Time
+	value, fullDaysValue chart.Value // this month's value, with today (value) and without it (fullDaysValue)
+	fullDays             int         // the number of days of this month that have ended
 }
 
-// falls reports whether the goal is reached from above, such as fewer refunds.
-func (p goalProgress) falls() bool {
+// lowerIsBetter reports whether the goal is reached from above, such as fewer refunds.
+func (p goalProgress) lowerIsBetter() bool {
 	if p.hasBaseline && p.baseline != p.target {
 		return p.target < p.baseline
 	}
 	return p.Polarity == client.MetricsPolarityDownIsGood
 }
 
-// total returns the bar of a goal for a metric whose daily values add up.
-func (p goalProgress) total() *goalBar {
+// totalBar returns the bar of a goal for a metric whose daily values add up.
+func (p goalProgress) totalBar() *goalBar {
 	month := period.Month.Start(p.today)
 	end := period.Month.Next(month, 1) // the end of the days in which the goal has to be reached
 	if p.hasDue && p.due.Before(end) {
 		end = p.due.AddDate(0, 0, 1)
 	}
-	pace, hasPace := 0.0, p.over.OK && p.daysOver > 0
+	pace, hasPace := 0.0, p.fullDaysValue.OK && p.fullDays > 0
 	if hasPace {
-		pace = p.over.V / float64(p.daysOver)
+		pace = p.fullDaysValue.V / float64(p.fullDays)
 	}
 	out := &goalBar{Class: "even"}
 	var need float64
@@ -146,10 +146,10 @@ func (p goalProgress) total() *goalBar {
 	}
 	goal := "goal " + p.unit.Short(p.target) + " " + when + ": "
 	switch {
-	case p.falls() && need < 0:
+	case p.lowerIsBetter() && need < 0:
 		out.Text, out.Class = goal+"exceeded", "bad"
 		return out
-	case p.falls():
+	case p.lowerIsBetter():
 		out.Text = goal + "at most " + p.perDay(need, math.Floor) + " a day"
 	case need <= 0:
 		out.Text, out.Class = goal+"reached", "good"
@@ -160,7 +160,7 @@ func (p goalProgress) total() *goalBar {
 	if hasPace {
 		out.Text += ", " + p.perDay(pace, math.Round) + " " + sofar
 		switch {
-		case (pace >= need) != p.falls() || pace == need:
+		case (pace >= need) != p.lowerIsBetter() || pace == need:
 			out.Class = "good"
 		case when == "this month": // a goal for a later month is not behind yet
 			out.Class = "bad"
@@ -169,15 +169,16 @@ func (p goalProgress) total() *goalBar {
 	return out
 }
 
-// level returns the bar of a goal for a metric whose daily values do not add up, such as a rating.
-func (p goalProgress) level() *goalBar {
+// levelBar returns the bar of a goal for a metric whose daily values do not add up, such as a
+// rating.
+func (p goalProgress) levelBar() *goalBar {
 	out := &goalBar{Text: "goal " + p.unit.Short(p.target), Share: p.share(), Class: "even"}
 	rest := p.target - p.value.V
 	switch {
-	case rest == 0, p.falls() == (rest > 0):
+	case rest == 0, p.lowerIsBetter() == (rest > 0):
 		out.Text, out.Class = out.Text+": reached", "good"
 	case p.hasDue && p.Aggregation == client.MetricsAggregationLast:
-		out.Text += fmt.Sprintf(" by %s: %s a day needed", p.due.Format("Jan 2"), p.signed(rest/daysBetween(p.today, p.due.AddDate(0, 0, 1))))
+		out.Text += fmt.Sprintf(" by %s: %s a day needed", p.due.Format("Jan 2"), p.signedPerDay(rest/daysBetween(p.today, p.due.AddDate(0, 0, 1))))
 	case p.hasDue:
 		out.Text += fmt.Sprintf(" by %s: %s to go", p.due.Format("Jan 2"), p.unit.Text(round(math.Abs(rest))))
 	default:
@@ -197,16 +198,16 @@ func (p goalProgress) share() float64 {
 	return 0
 }
 
-// perDay formats a daily value. It rounds large counts to whole numbers with the function whole.
-func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
+// perDay formats a daily value. It rounds large counts to whole numbers with roundCount.
+func (p goalProgress) perDay(v float64, roundCount func(float64) float64) string {
 	if p.unit.Whole() && math.Abs(v) >= 10 {
-		return p.unit.Short(whole(v))
+		return p.unit.Short(roundCount(v))
 	}
 	return p.unit.Short(round(v))
 }
 
-// signed is like perDay, but adds a plus or minus sign and rounds large counts up.
-func (p goalProgress) signed(v float64) string {
+// signedPerDay is like perDay, but adds a plus or minus sign and rounds large counts up.
+func (p goalProgress) signedPerDay(v float64) string {
 	if v < 0 {
 		return "−" + p.perDay(-v, math.Ceil)
 	}
@@ -307,8 +308,8 @@ const pinsMax = 3
 // pinAge is how long a browser keeps the pins.
 const pinAge = 400 * 24 * time.Hour // the longest time that browsers allow
 
-// pinName matches the company ids and metric keys that may be part of a cookie.
-var pinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
+// pinPattern matches the company ids and metric keys that may be part of a cookie.
+var pinPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
 
 // pinCookie returns the name of the cookie with the keys of the pinned metrics. It contains the
 // company, because studios of several companies on one machine share their cookies.
@@ -337,26 +338,26 @@ func (s *Studio) pin(v *pageRequest) *view {
 	if q := form.Get("back"); q != "" {
 		back = "/metrics?" + q
 	}
-	if !pinName.MatchString(company) || !pinName.MatchString(key) {
+	if !pinPattern.MatchString(company) || !pinPattern.MatchString(key) {
 		return v.finish(back, notice{Bad: true, Text: "This metric cannot be pinned."})
 	}
 	keys := slices.DeleteFunc(v.pins(company), func(k string) bool { return k == key })
-	what := notice{Record: form.Get("name"), Text: "No longer pinned."}
+	msg := notice{Record: form.Get("name"), Text: "No longer pinned."}
 	if form.Get("pin") == "true" {
-		what.Text = "Pinned in this browser."
+		msg.Text = "Pinned in this browser."
 		if back != "/" {
-			what.More, what.Link = "/", "Overview"
+			msg.More, msg.Link = "/", "Overview"
 		}
 		if len(keys) == pinsMax {
-			what.Text += fmt.Sprintf(" The overview has room for %d, so %s is no longer pinned.", pinsMax, keys[pinsMax-1])
+			msg.Text += fmt.Sprintf(" The overview has room for %d, so %s is no longer pinned.", pinsMax, keys[pinsMax-1])
 			keys = keys[:pinsMax-1]
 		}
 		keys = append([]string{key}, keys...)
 	}
 	http.SetCookie(v.w, &http.Cookie{
-		Name: pinCookie(company), Value: strings.Join(keys, "|"), Path: "/", MaxAge: int(pinAge.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.team,
+		Name: pinCookie(company), Value: strings.Join(keys, "|"), Path: "/", MaxAge: int(pinAge.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.shared,
 	})
-	return v.finish(back, what)
+	return v.finish(back, msg)
 }
 
 // pinForm is the button that pins a metric.
@@ -377,14 +378,14 @@ func (v *pageRequest) pinForm(m metric, back string) *pinForm {
 
 // companyID returns the id of the company that was read for the frame, or "" if it is unknown.
 func (v *pageRequest) companyID() string {
-	if read := v.frameData().company; read != nil {
-		return read.Value.ID
+	if company := v.frameData().company; company != nil {
+		return company.Value.ID
 	}
 	return ""
 }
 
-// byPins sorts metrics so that the pinned ones come first.
-func byPins(all []metric, pins []string) []metric {
+// sortedByPins returns the metrics, with the pinned ones first.
+func sortedByPins(all []metric, pins []string) []metric {
 	out := slices.Clone(all)
 	rank := func(m metric) int {
 		if i := slices.Index(pins, m.Key); i >= 0 {

@@ -18,9 +18,9 @@ func TestGoalBar(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2026, 8, 11, 15, 0, 0, 0, time.UTC)
 	const sum, last, avg = client.MetricsAggregationSum, client.MetricsAggregationLast, client.MetricsAggregationAvg
-	var each, none []client.Point
+	var daily, none []client.Point
 	for day := 1; day <= 11; day++ {
-		each = append(each, on(day, 20))
+		daily = append(daily, pointOn(day, 20))
 	}
 	day := func(text string) client.Optional[time.Time] {
 		if text == "" {
@@ -40,21 +40,21 @@ func TestGoalBar(t *testing.T) {
 		due         string
 		want        string
 	}{
-		{sum, each, 100, 640, "", "goal 640 this month: 20 a day needed, 20 so far good 0.34"},
-		{sum, each, 100, 1000, "2026-08-31", "goal 1,000 this month: 38 a day needed, 20 so far bad 0.22"},
-		{sum, each, 100, 400, "2026-08-15", "goal 400 this month: 36 a day needed, 20 so far bad 0.55"},
-		{sum, each, 100, 220, "2026-08-31", "goal 220 this month: reached good 1.00"},
-		{sum, each, 100, 900, "2026-09-30", "goal 900 in September: 30 a day then, 20 now even 0.67"},
-		{sum, each, 100, 900, "2026-08-10", "goal 900 was due Aug 10 bad 0.24"},
-		{sum, each, 900, 450, "2026-08-31", "goal 450 this month: at most 10 a day, 20 so far bad 0.49"},
-		{sum, each, 900, 200, "2026-08-31", "goal 200 this month: exceeded bad 1.10"},
+		{sum, daily, 100, 640, "", "goal 640 this month: 20 a day needed, 20 so far good 0.34"},
+		{sum, daily, 100, 1000, "2026-08-31", "goal 1,000 this month: 38 a day needed, 20 so far bad 0.22"},
+		{sum, daily, 100, 400, "2026-08-15", "goal 400 this month: 36 a day needed, 20 so far bad 0.55"},
+		{sum, daily, 100, 220, "2026-08-31", "goal 220 this month: reached good 1.00"},
+		{sum, daily, 100, 900, "2026-09-30", "goal 900 in September: 30 a day then, 20 now even 0.67"},
+		{sum, daily, 100, 900, "2026-08-10", "goal 900 was due Aug 10 bad 0.24"},
+		{sum, daily, 900, 450, "2026-08-31", "goal 450 this month: at most 10 a day, 20 so far bad 0.49"},
+		{sum, daily, 900, 200, "2026-08-31", "goal 200 this month: exceeded bad 1.10"},
 		{sum, none, 100, 900, "", "goal 900 even 0.00"},
-		{last, each, 10, 44, "2026-08-22", "goal 44 by Aug 22: +2 a day needed even 0.29"},
-		{last, each, 40, 8, "2026-08-22", "goal 8 by Aug 22: −1 a day needed even 0.62"},
-		{last, each, 10, 20, "2026-08-22", "goal 20: reached good 1.00"},
-		{avg, each, 10, 25, "2026-08-22", "goal 25 by Aug 22: 5 to go even 0.67"},
-		{avg, each, 10, 25, "", "goal 25: 5 to go even 0.67"},
-		{avg, each, 40, 30, "", "goal 30: reached good 2.00"},
+		{last, daily, 10, 44, "2026-08-22", "goal 44 by Aug 22: +2 a day needed even 0.29"},
+		{last, daily, 40, 8, "2026-08-22", "goal 8 by Aug 22: −1 a day needed even 0.62"},
+		{last, daily, 10, 20, "2026-08-22", "goal 20: reached good 1.00"},
+		{avg, daily, 10, 25, "2026-08-22", "goal 25 by Aug 22: 5 to go even 0.67"},
+		{avg, daily, 10, 25, "", "goal 25: 5 to go even 0.67"},
+		{avg, daily, 40, 30, "", "goal 30: reached good 2.00"},
 	} {
 		m := metric{Metric: series.Metric{Aggregation: c.aggregation, UnitName: units.Count, Goals: []client.Goal{{
 			BaselineValue: client.Value(c.baseline), TargetValue: client.Value(c.target), DueAt: day(c.due), Status: client.Value(client.ContextGoalStatusActive),
@@ -64,7 +64,7 @@ func TestGoalBar(t *testing.T) {
 			t.Errorf("%s of %v until %q: %s, want %s", c.aggregation, c.target, c.due, text, c.want)
 		}
 	}
-	if got := (metric{}).goalBar(each, units.Unit{}, today); got != nil {
+	if got := (metric{}).goalBar(daily, units.Unit{}, today); got != nil {
 		t.Errorf("a metric without a goal has the bar %+v", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestReviewTile(t *testing.T) {
 	add(0.1, 5, client.FeedbackReplyStatusNone)
 	add(1, 0, client.FeedbackReplyStatusPosted)
 	add(6.9, 2, client.FeedbackReplyStatusApproved)
-	week := len(reviews)
+	weekCount := len(reviews)
 	add(7.1, 1, client.FeedbackReplyStatusPosted)
 	add(13.9, 1, client.FeedbackReplyStatusNone)
 	add(14.1, 1, client.FeedbackReplyStatusNone)
@@ -94,7 +94,7 @@ func TestReviewTile(t *testing.T) {
 		next    string
 		want    string
 	}{
-		{reviews, "", "3 2 3.5 1 answered, 1 reply approved"}, {reviews, "more", "3 2 3.5 1 answered, 1 reply approved"}, {reviews[:week+1], "more", "3  3.5 1 answered, 1 reply approved"}, {reviews[:week], "more", "3+  3.5 1 answered, 1 reply approved"}, {nil, "", "0 0  0 answered"},
+		{reviews, "", "3 2 3.5 1 answered, 1 reply approved"}, {reviews, "more", "3 2 3.5 1 answered, 1 reply approved"}, {reviews[:weekCount+1], "more", "3  3.5 1 answered, 1 reply approved"}, {reviews[:weekCount], "more", "3+  3.5 1 answered, 1 reply approved"}, {nil, "", "0 0  0 answered"},
 	} {
 		got := reviewTileOf(client.Page[client.Feedback]{Items: c.reviews, Next: c.next}, now)
 		if text := fmt.Sprintf("%s %s %s %s", got.Count, got.Before, got.Average, got.Replies()); text != c.want {

@@ -17,7 +17,7 @@ var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( 
 func headlines(body string) (out []string) {
 	_, body, _ = strings.Cut(body, `<div class="facts pad">`)
 	body, _, _ = strings.Cut(body, `<div class="pad chartbox">`)
-	for _, m := range headline.FindAllStringSubmatch(shown(strings.ReplaceAll(body, `<p class="big`, `| <p class="big`)), -1) {
+	for _, m := range headline.FindAllStringSubmatch(visibleText(strings.ReplaceAll(body, `<p class="big`, `| <p class="big`)), -1) {
 		out = append(out, m[1]+" "+m[2])
 	}
 	return out
@@ -27,7 +27,7 @@ func headlines(body string) (out []string) {
 // day or by month. The same must hold for the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	compared := 0
 	for _, line := range demo.Lines(apitest.Epoch) {
 		if line.Type != "metric-definition" {
@@ -48,13 +48,14 @@ func TestOneValuePerPeriod(t *testing.T) {
 	}
 }
 
-// Ensure weeks that include days of a different month are not labelled "This month". The change in
-// a row compares numbers that the row shows, and a day is compared with the same weekday.
+// Ensure weeks that include days of a different month are labelled "This month in whole weeks" and
+// not "This month so far". The change in a row compares numbers that the row shows, and a day is
+// compared with the same weekday.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	body := w.page(t, "/metrics?key=growth.activations&grain=week", "This month in whole weeks, Jul 27 to Aug 16 so far", "in full days", "in as many days")
-	hasNot(t, "weeks", body, "This month so far")
+	checkNotContains(t, "weeks", body, "This month so far")
 	w.page(t, "/metrics?key=growth.activations&grain=month", "This month so far")
 	if body := w.page(t, "/metrics?key=growth.activations", "the same weekdays 4 weeks before", "4 weeks before"); !strings.Contains(body, `<td class="number bad">`) || !strings.Contains(body, `<td class="number good">`) {
 		t.Error("no day is judged, although it is compared with the same weekday")
@@ -65,17 +66,17 @@ func TestWeeksOfAMonth(t *testing.T) {
 // metrics have no tile.
 func TestTiles(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	body := w.page(t, "/")
-	_, tile, _ := strings.Cut(shown(body), "Sign-ups ")
+	_, tile, _ := strings.Cut(visibleText(body), "Sign-ups ")
 	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % vs Jul 4 to 13 total; full days: \d+, Aug 1 to 10 against \d+, Jul 4 to 13`).MatchString(tile) {
 		t.Errorf("the tile of sign-ups begins with %.120s", tile)
 	}
-	has(t, "last month", w.page(t, "/?range=last-month"), "total, Jul 1 to 31 against Jun 1 to 30")
+	checkContains(t, "last month", w.page(t, "/?range=last-month"), "total, Jul 1 to 31 against Jun 1 to 30")
 	tiles := strings.Count(body, `class="card tile"`)
 	listed := strings.Count(w.page(t, "/metrics"), `<li><a href="/metrics?key=`)
 	if listed < 10 || tiles == 0 {
 		t.Fatalf("%d metrics are listed, want 10 at least; %d have a tile, want one at least", listed, tiles)
 	}
-	has(t, "overview", body, fmt.Sprintf("%d more metrics", listed-tiles))
+	checkContains(t, "overview", body, fmt.Sprintf("%d more metrics", listed-tiles))
 }

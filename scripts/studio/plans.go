@@ -29,20 +29,20 @@ func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 			return v.api.DeleteBroadcastPlan(ctx, client.DeleteBroadcastPlanInput{PlanID: id}, options...)
 		},
 		fields: planFields,
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Plan, error) {
-			name, brief, objective, audience := c.required("name"), c.text("brief"), c.text("objective"), c.text("audience")
-			platforms, cadence, starts, ends := c.platforms(), c.text("cadence"), c.date("startsAt"), c.date("endsAt")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Plan, error) {
+			name, brief, objective, audience := c.requiredText("name"), c.text("brief"), c.text("objective"), c.text("audience")
+			platforms, cadence, startsAt, endsAt := c.platforms(), c.text("cadence"), c.date("startsAt"), c.date("endsAt")
 			status := enumValue[client.BroadcastPlanStatus](c.text("status"))
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
 					return v.api.UpdateBroadcastPlan(ctx, client.UpdateBroadcastPlanInput{
-						PlanID: id, Name: name, Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: starts, EndsAt: ends, Status: status,
+						PlanID: id, Name: name, Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 					}, options...)
 				}
 			}
 			return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
 				return v.api.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
-					Name: name.Or(""), Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: starts, EndsAt: ends, Status: status,
+					Name: name.Or(""), Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 				}, options...)
 			}
 		},
@@ -82,7 +82,7 @@ func platformsField(stored []client.BroadcastPlatform) *field {
 }
 
 // platforms returns the new platforms of a plan or an idea.
-func (c *changes) platforms() client.Optional[[]client.BroadcastPlatform] {
+func (c *formChanges) platforms() client.Optional[[]client.BroadcastPlatform] {
 	text := c.text("platforms")
 	value, ok := text.Get()
 	if !ok {
@@ -103,8 +103,8 @@ func (c *changes) platforms() client.Optional[[]client.BroadcastPlatform] {
 }
 
 func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
-	planned := v.r.URL.Query().Get("plan")
-	plans, names := v.plansByName()
+	planID := v.r.URL.Query().Get("plan")
+	planIDs, names := v.planIDsAndNames()
 	return recordScreens[client.Idea]{
 		place: "Posts", noun: "idea", area: "broadcast", path: ideaPath, back: "/ideas",
 		deletion: "Posts created from it remain. It cannot be undone.",
@@ -123,13 +123,13 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 				{Name: "title", Label: "Title", Kind: "text", Required: true, Stored: i.Title.Or("")},
 				{Name: "summary", Label: "What the post says", Kind: "long", Hint: "A post that is written from the idea begins with its title and this text.", Stored: i.Summary.Or("")},
 				{Name: "rationale", Label: "Why", Kind: "long", Stored: i.Rationale.Or("")},
-				{Name: "planId", Label: "Content plan", Kind: "choice", Choices: plans, Labels: names, Stored: i.PlanID.Or(""), Suggested: planned},
+				{Name: "planId", Label: "Content plan", Kind: "choice", Choices: planIDs, Labels: names, Stored: i.PlanID.Or(""), Suggested: planID},
 				platformsField(i.Platforms.Or(nil)),
 				{Name: "suggestedFor", Label: "For", Kind: "date", Hint: "The day on which it would be posted, at 09:00 UTC until its post says otherwise.", Stored: typedDay(i.SuggestedFor)},
 			}
 		},
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Idea, error) {
-			title, summary, rationale, plan := c.required("title"), c.text("summary"), c.text("rationale"), c.text("planId")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Idea, error) {
+			title, summary, rationale, plan := c.requiredText("title"), c.text("summary"), c.text("rationale"), c.text("planId")
 			platforms, day := c.platforms(), c.date("suggestedFor")
 			if at, ok := day.Get(); ok {
 				day = client.Value(defaultPostTime(at))
@@ -150,8 +150,8 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 	}
 }
 
-// plansByName returns the ids of the content plans, and their names by id.
-func (v *pageRequest) plansByName() (ids []string, names map[string]string) {
+// planIDsAndNames returns the ids of the content plans, and their names by id.
+func (v *pageRequest) planIDsAndNames() (ids []string, names map[string]string) {
 	plans := startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
 		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
 	})

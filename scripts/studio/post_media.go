@@ -49,9 +49,9 @@ func decodePictures(text string) (all []picture, ok bool) {
 	return all, true
 }
 
-// editable reports whether a form can edit the stored pictures of a post. It cannot if they have a
-// format that only an import stores. Such pictures can only be replaced as a whole.
-func editable(text string) bool {
+// isEditable reports whether a form can edit the stored pictures of a post. It cannot if they have
+// a format that only an import stores. Such pictures can only be replaced as a whole.
+func isEditable(text string) bool {
 	all, ok := decodePictures(text)
 	return ok && !slices.ContainsFunc(all, func(p picture) bool { return p.URL == "" || p.Kind != imageKind && p.Kind != videoKind })
 }
@@ -74,7 +74,7 @@ func storedPictures(p client.Post) string {
 	if !ok {
 		return ""
 	}
-	if all, ok := decodePictures(string(stored)); ok && editable(string(stored)) {
+	if all, ok := decodePictures(string(stored)); ok && isEditable(string(stored)) {
 		return picturesText(all)
 	}
 	return string(stored)
@@ -115,7 +115,7 @@ func (f *field) Pictures() (out []pictureRow) {
 
 // OtherPictures returns the stored JSON of pictures that a form cannot edit, or "".
 func (f *field) OtherPictures() string {
-	if f.Text != f.Was || editable(f.Text) {
+	if f.Text != f.Was || isEditable(f.Text) {
 		return ""
 	}
 	return f.Text
@@ -143,7 +143,7 @@ func collectPictures(sent url.Values) {
 }
 
 // pictures returns the new pictures of a post.
-func (c *changes) pictures() client.Optional[[]client.UpdateBroadcastPostMedia] {
+func (c *formChanges) pictures() client.Optional[[]client.UpdateBroadcastPostMedia] {
 	text := c.text("media")
 	value, ok := text.Get()
 	if !ok {

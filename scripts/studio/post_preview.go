@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/thread"
 )
 
-// postCards shows a post as its platform would, before it is stored.
-type postCards struct {
+// postPreview shows a post as its platform would, before it is stored.
+type postPreview struct {
 	Title, Link string
 	Parts       []threadPart
 	Hashtags    []string
@@ -44,10 +44,10 @@ func countText(platform, text string) string {
 	return fmt.Sprintf("%d as X counts, and one post has %d: a thread of %d posts.", weight, thread.WeightMax, len(parts))
 }
 
-// cardsOf returns the cards for the values in a form. stored contains the parts into which the
-// service has split the stored text. cardsOf uses them as long as the form contains the stored
+// previewOf returns the preview of the values in a form. stored contains the parts into which the
+// service has split the stored text. previewOf uses them as long as the form contains the stored
 // text.
-func cardsOf(f *form, platform string, stored []string) postCards {
+func previewOf(f *form, platform string, stored []string) postPreview {
 	value := func(name string) string {
 		if at := slices.IndexFunc(f.Fields, func(f *field) bool { return f.Name == name }); at >= 0 {
 			return f.Fields[at].Text
@@ -59,7 +59,7 @@ func cardsOf(f *form, platform string, stored []string) postCards {
 	if body.Text != body.Stored || len(parts) == 0 {
 		parts = splitText(platform, body.Text)
 	}
-	out := postCards{Title: value("title"), Link: value("deepLink"), Hashtags: tagsOf(value("hashtags")), Count: countText(platform, body.Text)}
+	out := postPreview{Title: value("title"), Link: value("deepLink"), Hashtags: tagsOf(value("hashtags")), Count: countText(platform, body.Text)}
 	media := f.field("media")
 	out.Pictures, out.Other = media.TypedPictures(), media.OtherPictures()
 	for n, text := range parts {
@@ -95,7 +95,7 @@ func tagsOf(text string) []string {
 }
 
 // tags returns the new hashtags of a post.
-func (c *changes) tags() client.Optional[[]string] {
+func (c *formChanges) tags() client.Optional[[]string] {
 	text := c.text("hashtags")
 	if value, ok := text.Get(); ok {
 		return client.Value(tagsOf(value))
@@ -103,8 +103,8 @@ func (c *changes) tags() client.Optional[[]string] {
 	return absentOrNull[[]string](text)
 }
 
-// previewPost responds with the cards of a form. The page shows them while the user types.
-// previewPost makes no API call.
+// previewPost responds with the preview of the values in a form. The page shows it while the user
+// types. previewPost makes no API call.
 func (s *Studio) previewPost(v *pageRequest) *view {
 	sent := v.r.PostForm
 	collectPictures(sent)
@@ -112,7 +112,7 @@ func (s *Studio) previewPost(v *pageRequest) *view {
 	f := newForm("", "", "", true, postFields(client.Post{}, platform, v.clock(), sent)...)
 	f.restore(sent, nil, false)
 	var out bytes.Buffer
-	if err := s.pages.byName["post"].ExecuteTemplate(&out, "cards", cardsOf(f, platform, nil)); err != nil {
+	if err := s.pages.templates["post"].ExecuteTemplate(&out, "cards", previewOf(f, platform, nil)); err != nil {
 		s.Log.Error("the preview could not be made", "error", err)
 		http.Error(v.w, "The preview could not be created.", http.StatusInternalServerError)
 		return nil

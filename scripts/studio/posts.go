@@ -31,7 +31,7 @@ type postData struct {
 	Trouble       string          // why the account does not work; empty if it works or is unknown
 	ExpiryWarning string          // says that the account will stop working soon; empty if it will not
 	Platform      string
-	Cards         postCards
+	Cards         postPreview
 	NoCopy        *failure // why the post to duplicate could not be read
 	Copied        string   // the name of the post that the new post duplicates; empty if there is none
 	Channels      *failure
@@ -47,8 +47,8 @@ func (d *postData) Others() []string {
 	return slices.DeleteFunc(platforms(), func(p string) bool { return p == d.Platform })
 }
 
-// sent reports whether the post is being sent or was sent. Such a post can no longer be changed.
-func sent(p client.Post) bool {
+// isSent reports whether the post is being sent or was sent. Such a post can no longer be changed.
+func isSent(p client.Post) bool {
 	status := p.Status.Or("")
 	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
 }
@@ -102,8 +102,8 @@ func occurrenceField(at time.Time, dated bool, c civiltime.Clock, typed url.Valu
 			}
 		}
 	}
-	if clock, err := time.Parse(civiltime.Layout, typedField(typed, "scheduledFor")); err == nil {
-		times = civiltime.Times(clock, c.Location)
+	if localTime, err := time.Parse(civiltime.Layout, typedField(typed, "scheduledFor")); err == nil {
+		times = civiltime.Times(localTime, c.Location)
 	}
 	if len(times) < 2 {
 		return nil
@@ -131,11 +131,11 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	}
 	channels := v.listChannels()
 	got, idea, original := &result[client.Post]{}, &result[client.Idea]{}, &result[client.Post]{}
-	copied := q.Get("copy")
+	copyID := q.Get("copy")
 	if id != "" {
 		got = v.getPost(id)
-	} else if copied != "" {
-		original = v.getPost(copied)
+	} else if copyID != "" {
+		original = v.getPost(copyID)
 	} else if d.IdeaID != "" {
 		idea = v.getIdea(d.IdeaID)
 	}
@@ -151,7 +151,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	month := v.Now()
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
-		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), sent(stored), attention.Overdue(stored, v.Now())
+		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), isSent(stored), attention.Overdue(stored, v.Now())
 		month = stored.ScheduledFor.Or(month)
 		if got.Failure != nil {
 			out.status = got.Failure.status()
@@ -164,15 +164,15 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)
 	if id == "" {
 		d.Form.Back = "/posts"
-		if d.NoCopy = original.Failure; copied != "" && d.NoCopy == nil && typed == nil {
+		if d.NoCopy = original.Failure; copyID != "" && d.NoCopy == nil && typed == nil {
 			d.IdeaID = original.Value.IdeaID.Or("")
 			d.Copied = postName(original.Value)
-			d.copyOf(original.Value)
+			d.fillFrom(original.Value)
 		}
 		if d.Copied = cmp.Or(d.Copied, typed.Get("copied")); d.Copied != "" {
 			out.title = "Copy of “" + d.Copied + "”, not saved yet"
 		}
-		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil && copied == "" {
+		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil && copyID == "" {
 			d.Idea = &idea.Value
 		}
 		if typed == nil {
@@ -187,7 +187,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 		d.Form.restore(typed, refused, refused != nil && id != "" && d.Failure == nil)
 		d.Kept = true
 	}
-	d.Cards = cardsOf(d.Form, d.Platform, stored.ThreadParts.Or(nil))
+	d.Cards = previewOf(d.Form, d.Platform, stored.ThreadParts.Or(nil))
 	d.Form.field("body").Hint = d.Cards.Count
 	return out
 }
@@ -199,7 +199,7 @@ func accountProblem(all []client.Channel, platform string, now time.Time) string
 	if c == nil {
 		return "No " + phrase.Words(platform) + " account is connected, so its posts may not be sent."
 	}
-	if why, fails := attention.ChannelProblem(*c, now); fails && !attention.ChannelSends(*c, now) {
+	if why, hasProblem := attention.ChannelProblem(*c, now); hasProblem && !attention.ChannelSends(*c, now) {
 		return "The " + phrase.Words(platform) + " account is not working: " + strings.TrimRight(why, ".") + ". Its posts will not be sent."
 	}
 	return ""
@@ -211,9 +211,9 @@ func (d *postData) setChannel(all []client.Channel, now time.Time) {
 	if d.Channel == nil {
 		return
 	}
-	why, fails := attention.ChannelProblem(*d.Channel, now)
+	why, hasProblem := attention.ChannelProblem(*d.Channel, now)
 	switch {
-	case !fails:
+	case !hasProblem:
 	case attention.ChannelSends(*d.Channel, now):
 		d.ExpiryWarning = "will stop working soon"
 		if at, ok := d.Channel.CredentialsExpireAt.Get(); ok && at.After(now) {
@@ -224,9 +224,9 @@ func (d *postData) setChannel(all []client.Channel, now time.Time) {
 	}
 }
 
-// copyOf fills in the form of a new post from another post. The time is not copied, so that nothing
-// is sent twice by accident.
-func (d *postData) copyOf(p client.Post) {
+// fillFrom fills in the form of a new post from another post. The time is not copied, so that
+// nothing is sent twice by accident.
+func (d *postData) fillFrom(p client.Post) {
 	for _, f := range postFields(p, d.Platform, d.Clock, nil) {
 		if f.Name == "scheduledFor" || f.Name == "which" || !hasField(d.Platform, f.Name, "") && f.Name != "body" && f.Name != "media" {
 			continue
@@ -245,7 +245,7 @@ func (d *postData) suggest(day string, now time.Time) {
 		}
 	}
 	if d.Idea != nil {
-		title, body := postOf(*d.Idea, d.Platform)
+		title, body := postTextFromIdea(*d.Idea, d.Platform)
 		set("title", title)
 		set("body", body)
 		if at, ok := d.Idea.SuggestedFor.Get(); ok && at.After(now) {
@@ -253,18 +253,18 @@ func (d *postData) suggest(day string, now time.Time) {
 		}
 	}
 	if date, err := time.Parse(time.DateOnly, day); err == nil {
-		clock := defaultPostTime(date)
-		times := civiltime.Times(clock, d.Clock.Location)
+		localTime := defaultPostTime(date)
+		times := civiltime.Times(localTime, d.Clock.Location)
 		if len(times) > 0 && times[0].Before(now) && civiltime.DateOf(now, d.Clock.Location).Equal(date) {
-			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // for today, the start of the next hour
+			localTime = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // for today, the start of the next hour
 		}
-		set("scheduledFor", clock.Format(civiltime.Layout))
+		set("scheduledFor", localTime.Format(civiltime.Layout))
 	}
 }
 
-// postOf returns the initial title and text of a post that is written from an idea. On a
+// postTextFromIdea returns the initial title and text of a post that is written from an idea. On a
 // platform without titles, the text begins with the idea's title.
-func postOf(i client.Idea, platform string) (title, body string) {
+func postTextFromIdea(i client.Idea, platform string) (title, body string) {
 	title, body = i.Title.Or(""), i.Summary.Or("")
 	switch {
 	case body == "":
@@ -287,28 +287,28 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 
 // due returns the time at which a post is due, as typed in the form. changed is that time only if
 // the user changed it, and absent otherwise.
-func (c *changes) due(zone civiltime.Clock) (changed client.Optional[time.Time], at time.Time) {
+func (c *formChanges) due(zone civiltime.Clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == renderedField(c.sent, "scheduledFor") && which == renderedField(c.sent, "which")
-	c.any = c.any || !same
+	c.anyChanged = c.anyChanged || !same
 	if typed == "" {
 		if same {
 			return client.Optional[time.Time]{}, at
 		}
 		return client.Null[time.Time](), at
 	}
-	shown, err := time.Parse(civiltime.Layout, typed)
+	localTime, err := time.Parse(civiltime.Layout, typed)
 	if err != nil {
-		shown, err = time.Parse(civiltime.Layout+":05", typed)
+		localTime, err = time.Parse(civiltime.Layout+":05", typed)
 	}
 	if err != nil {
 		c.addProblem("scheduledFor", "must be a date and a time such as 2026-08-12T09:30")
 		return client.Optional[time.Time]{}, at
 	}
-	times := civiltime.Times(shown, zone.Location)
+	times := civiltime.Times(localTime, zone.Location)
 	switch {
 	case len(times) == 0:
-		c.addProblem("scheduledFor", skippedTimeText(shown, zone))
+		c.addProblem("scheduledFor", skippedTimeText(localTime, zone))
 		return client.Optional[time.Time]{}, at
 	case len(times) == 1:
 		at = times[0]
@@ -334,8 +334,8 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	if typed.Get("do") == "preview" {
 		return v.postPage(typed, nil)
 	}
-	c, zone := changes{sent: typed}, civiltime.ClockOf(typed.Get("zone"))
-	in, at := c.post(id, zone)
+	c, zone := formChanges{sent: typed}, civiltime.ClockOf(typed.Get("zone"))
+	in, at := c.postUpdate(id, zone)
 	state := client.BroadcastPostStatus(typed.Get("state"))
 	switch typed.Get("do") {
 	case "schedule":
@@ -343,10 +343,10 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	case "unschedule":
 		in.Status = client.Value(client.BroadcastPostStatusDraft)
 	}
-	_, moved := in.ScheduledFor.Get()
-	_, button := in.Status.Get()
+	_, timeChanged := in.ScheduledFor.Get()
+	_, statusChanged := in.Status.Get()
 	state = in.Status.Or(state)
-	if state == client.BroadcastPostStatusScheduled && (moved || button) && !at.IsZero() && at.Before(v.Now()) {
+	if state == client.BroadcastPostStatusScheduled && (timeChanged || statusChanged) && !at.IsZero() && at.Before(v.Now()) {
 		c.addProblem("scheduledFor", "This time has passed, so the post would be sent immediately. Choose a later one.")
 	}
 	if typed.Get("do") == "schedule" && typedField(typed, "scheduledFor") == "" {
@@ -355,34 +355,34 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	if c.problem != nil {
 		return v.postPage(typed, c.problem)
 	}
-	if id != "" && !c.any && !button {
-		return v.done("/posts/"+id, nil, notice{Text: "Nothing was changed."})
+	if id != "" && !c.anyChanged && !statusChanged {
+		return v.redirectWithNotice("/posts/"+id, nil, notice{Text: "Nothing was changed."})
 	}
-	stored := v.writePost(in, typed)
+	res := v.writePost(in, typed)
 	v.wait()
-	if stored.Failure != nil {
-		return v.postPage(typed, stored.Failure)
+	if res.Failure != nil {
+		return v.postPage(typed, res.Failure)
 	}
-	what := notice{Record: postName(stored.Value), Text: savedText(stored.Value, zone)}
+	msg := notice{Record: postName(res.Value), Text: savedText(res.Value, zone)}
 	if id == "" {
-		what.Undo, what.back = undoNewPost(stored), "/posts" // not the page of the post, because the undo deletes the post
-		return v.done("/posts/"+stored.Value.ID, nil, what)
+		msg.Undo, msg.back = undoNewPost(res), "/posts" // not the page of the post, because the undo deletes the post
+		return v.redirectWithNotice("/posts/"+res.Value.ID, nil, msg)
 	}
-	reverse := changes{sent: revertedForm(typed)}
-	before, _ := reverse.post(id, zone)
-	if button {
+	reverse := formChanges{sent: revertedForm(typed)}
+	before, _ := reverse.postUpdate(id, zone)
+	if statusChanged {
 		before.Status = client.Value(client.BroadcastPostStatus(typed.Get("state")))
 	}
 	if reverse.problem == nil {
-		what.Undo = undoPost(stored, before)
+		msg.Undo = undoPost(res, before)
 	}
-	return v.done("/posts/"+stored.Value.ID, nil, what)
+	return v.redirectWithNotice("/posts/"+res.Value.ID, nil, msg)
 }
 
-// post returns the changes that the user made in a form, and the time that the form contains.
-func (c *changes) post(id string, zone civiltime.Clock) (in client.UpdateBroadcastPostInput, at time.Time) {
+// postUpdate returns the changes that the user made in a form, and the time that the form contains.
+func (c *formChanges) postUpdate(id string, zone civiltime.Clock) (in client.UpdateBroadcastPostInput, at time.Time) {
 	in = client.UpdateBroadcastPostInput{
-		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.tags(), Media: c.pictures(), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
+		PostID: id, Title: c.text("title"), Body: c.requiredText("body"), Hashtags: c.tags(), Media: c.pictures(), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
 	}
 	in.ScheduledFor, at = c.due(zone)
 	return in, at
@@ -456,17 +456,17 @@ func savedText(p client.Post, c civiltime.Clock) string {
 // deletePost deletes a post, unless somebody has changed it since the page was loaded.
 func (s *Studio) deletePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
-	done := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	res := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: id}, append(options, client.IfMatch(typed.Get("etag")))...)
 	})
 	v.wait()
 	switch {
-	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is its current state."})
-	case done.Failure != nil:
-		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
+		return v.redirectWithNotice("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is its current state."})
+	case res.Failure != nil:
+		return v.redirectWithNotice("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Not deleted: " + res.Failure.Text()})
 	}
-	return v.done("/posts", url.Values{"month": {typed.Get("month")}}, notice{Record: typed.Get("record"), Text: "Deleted."})
+	return v.redirectWithNotice("/posts", url.Values{"month": {typed.Get("month")}}, notice{Record: typed.Get("record"), Text: "Deleted."})
 }
 
 func (v *pageRequest) getIdea(id string) *result[client.Idea] {

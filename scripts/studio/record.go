@@ -22,17 +22,17 @@ type recordScreens[T any] struct {
 	saved    string // the notice after a save; if empty, "Saved."
 	deleted  string // the notice after a deletion; if empty, "Deleted."
 
-	get     func(ctx context.Context, id string, options ...client.CallOption) (T, error)
-	fields  func(T) []*field
-	facts   func(T) []fact // may be nil
-	save    func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
-	remove  func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
-	created func(record T, sent url.Values) notice // stores additional values from the form of a new record, and returns the notice; may be nil
-	id      func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
-	home    func(T) string                         // returns the page that lists a stored record; if nil, the page in the field back is used
-	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
-	verb    func(T) string                         // the label of the save button; if nil, "Save"
-	changed func(T) changedRecord                  // identifies the record in the feed of changes, to show who changed it last; may be nil
+	get           func(ctx context.Context, id string, options ...client.CallOption) (T, error)
+	fields        func(T) []*field
+	facts         func(T) []fact // may be nil
+	save          func(c *formChanges, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
+	remove        func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
+	afterCreate   func(record T, sent url.Values) notice // stores additional values from the form of a new record, and returns the notice; may be nil
+	id            func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
+	home          func(T) string                         // returns the page that lists a stored record; if nil, the page in the field back is used
+	hidden        func(T) []fact                         // the hidden fields of the forms; may be nil
+	verb          func(T) string                         // the label of the save button; if nil, "Save"
+	changedRecord func(T) changedRecord                  // identifies the record in the feed of changes, to show who changed it last; may be nil
 }
 
 // changedRecord identifies a record in the feed of changes.
@@ -62,14 +62,14 @@ type recordData struct {
 }
 
 // addRecordScreens adds the pages for a kind of record.
-func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path string, of func(*pageRequest) recordScreens[T]) {
-	show := func(v *pageRequest) *view { return of(v).show(v, nil, nil) }
-	store := func(v *pageRequest) *view { return of(v).store(v) }
+func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path string, screens func(*pageRequest) recordScreens[T]) {
+	show := func(v *pageRequest) *view { return screens(v).show(v, nil, nil) }
+	store := func(v *pageRequest) *view { return screens(v).store(v) }
 	page("GET "+path+"/new", show)
 	page("GET "+path+"/{id}", show)
 	page("POST "+path, store)
 	page("POST "+path+"/{id}", store)
-	page("POST "+path+"/{id}/delete", func(v *pageRequest) *view { return of(v).delete(v) })
+	page("POST "+path+"/{id}/delete", func(v *pageRequest) *view { return screens(v).delete(v) })
 }
 
 // show shows the form of a record. After a failed write, sent contains the values that the user
@@ -100,8 +100,8 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 			if e.facts != nil {
 				d.Facts = e.facts(stored.Value)
 			}
-			if e.changed != nil {
-				last := v.startLastChange(e.changed(stored.Value))
+			if e.changedRecord != nil {
+				last := v.startLastChange(e.changedRecord(stored.Value))
 				v.wait()
 				d.Last = last()
 			}
@@ -125,36 +125,36 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 // store creates a record, or stores the changes to one.
 func (e recordScreens[T]) store(v *pageRequest) *view {
 	id, sent := v.r.PathValue("id"), v.r.PostForm
-	c := &changes{sent: sent}
+	c := &formChanges{sent: sent}
 	save := e.save(c, id)
 	if c.problem != nil {
 		return e.show(v, sent, c.problem)
 	}
-	if id != "" && !c.any {
+	if id != "" && !c.anyChanged {
 		return v.finish(e.back, notice{Text: "Nothing was changed."})
 	}
 	condition := client.IdempotencyKey(sent.Get("once"))
 	if id != "" {
 		condition = client.IfMatch(sent.Get("etag"))
 	}
-	stored := startCall(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
+	res := startCall(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
 		return save(ctx, append(options, condition)...)
 	})
 	v.wait()
-	if stored.Failure != nil {
-		return e.show(v, sent, stored.Failure)
+	if res.Failure != nil {
+		return e.show(v, sent, res.Failure)
 	}
-	record := e.nameOf(stored.Value)
-	what := notice{Record: record, Text: cmp.Or(e.saved, "Saved."), Undo: e.undoSave(record, id, sent, stored.ETag)}
+	name := e.nameOf(res.Value)
+	msg := notice{Record: name, Text: cmp.Or(e.saved, "Saved."), Undo: e.undoSave(name, id, sent, res.ETag)}
 	if id == "" {
-		what.Undo = e.undoCreate(record, stored.Value, stored.ETag)
-		if e.created != nil {
-			if more := e.created(stored.Value, sent); more.Text != "" {
-				what = more
+		msg.Undo = e.undoCreate(name, res.Value, res.ETag)
+		if e.afterCreate != nil {
+			if more := e.afterCreate(res.Value, sent); more.Text != "" {
+				msg = more
 			}
 		}
 	}
-	return v.finish(e.listAddress(stored.Value), what)
+	return v.finish(e.listAddress(res.Value), msg)
 }
 
 // nameOf returns the name of a record: the stored value of its first field.
@@ -167,21 +167,21 @@ func (e recordScreens[T]) nameOf(record T) string {
 
 // undoSave returns an undo that restores the values that the form had when it was rendered. tag is
 // the record's entity tag after the save.
-func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag string) undo {
-	c := &changes{sent: revertedForm(sent)}
+func (e recordScreens[T]) undoSave(name, id string, sent url.Values, tag string) undo {
+	c := &formChanges{sent: revertedForm(sent)}
 	save := e.save(c, id)
-	if c.problem != nil || !c.any {
+	if c.problem != nil || !c.anyChanged {
 		return nil
 	}
-	return undoCall(record, e.area+":write", tag, save)
+	return undoCall(name, e.area+":write", tag, save)
 }
 
 // undoCreate returns an undo that deletes a record that was just created.
-func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo {
+func (e recordScreens[T]) undoCreate(name string, created T, tag string) undo {
 	if e.remove == nil || e.id == nil {
 		return nil
 	}
-	return undoCall(record, e.area+":write", tag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	return undoCall(name, e.area+":write", tag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return e.remove(ctx, e.id(created), options...)
 	})
 }
@@ -200,32 +200,32 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 		return v.notFound(v)
 	}
 	id := v.r.PathValue("id")
-	done := startCall(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	res := startCall(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return e.remove(ctx, id, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
 	})
 	v.wait()
 	switch {
-	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
+	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
 		return v.finish(e.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is its current state."})
-	case done.Failure != nil:
-		return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+	case res.Failure != nil:
+		return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + res.Failure.Text()})
 	}
 	return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(e.deleted, "Deleted.")})
 }
 
 // finish redirects to a page of the studio, which then shows the notice. The address of the page
 // may include a query string and the id of a part of the page.
-func (v *pageRequest) finish(address string, what notice) *view {
+func (v *pageRequest) finish(address string, msg notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
-		return v.done("/", nil, what)
+		return v.redirectWithNotice("/", nil, msg)
 	}
-	what.Part = cmp.Or(what.Part, u.Fragment)
-	return v.done(u.EscapedPath(), u.Query(), what)
+	msg.Part = cmp.Or(msg.Part, u.Fragment)
+	return v.redirectWithNotice(u.EscapedPath(), u.Query(), msg)
 }
 
 // decimal returns the new value of a number field.
-func (c *changes) decimal(name string) client.Optional[float64] {
+func (c *formChanges) decimal(name string) client.Optional[float64] {
 	text := c.text(name)
 	value, ok := text.Get()
 	if !ok {
@@ -240,7 +240,7 @@ func (c *changes) decimal(name string) client.Optional[float64] {
 }
 
 // date returns the new value of a date field, as the time at which that day starts in UTC.
-func (c *changes) date(name string) client.Optional[time.Time] {
+func (c *formChanges) date(name string) client.Optional[time.Time] {
 	text := c.text(name)
 	value, ok := text.Get()
 	if !ok {

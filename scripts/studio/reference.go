@@ -47,7 +47,7 @@ type reference struct {
 	readAt   time.Time
 }
 
-func (s *Studio) referenceScreens(page func(string, func(*pageRequest) *view)) {
+func (s *Studio) addReferenceScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /reference", s.referenceIndex)
 	page("GET /reference/{operation}", s.referenceOperation)
 	page("POST /reference/{operation}", s.tryOperation)
@@ -224,10 +224,10 @@ func (v *pageRequest) operationPage(sent url.Values) *view {
 	d := v.newOperationData(document, op, sent)
 	v.readIDs(d, sent)
 	out := &view{page: "operation", place: "Reference", title: op.Summary, data: d}
-	sends := !op.Secret && (v.r.Method == http.MethodPost || d.Reads() && sent.Get("send") == "1")
-	request, header, complete := d.request(sends)
+	willSend := !op.Secret && (v.r.Method == http.MethodPost || d.Reads() && sent.Get("send") == "1")
+	request, header, complete := d.request(willSend)
 	switch {
-	case !sends:
+	case !willSend:
 	case !complete:
 		out.status = http.StatusBadRequest
 	case d.Deletes() && sent.Get("sure") != "yes":
@@ -277,7 +277,7 @@ func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.O
 			d.Fields = append(d.Fields, f)
 		}
 	}
-	slices.SortStableFunc(d.Fields, func(a, b parameterField) int { return pathFirst(a) - pathFirst(b) })
+	slices.SortStableFunc(d.Fields, func(a, b parameterField) int { return fieldRank(a) - fieldRank(b) })
 	d.RareOpen = sent.Get("header.If-None-Match") != ""
 	return d
 }
@@ -324,13 +324,13 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 			continue
 		}
 		choices := recordsOf([]byte(v.withoutSecrets(string(list.Value.Body))))
-		with := size
+		newSize := size
 		for n, r := range choices {
 			choices[n].Name = phrase.Excerpt(r.Name, idNameMax)
-			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // 30 bytes are for the HTML tags
+			newSize += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // 30 bytes are for the HTML tags
 		}
-		if with <= idChoicesBytesMax {
-			d.Fields[i].IDs, size = choices, with
+		if newSize <= idChoicesBytesMax {
+			d.Fields[i].IDs, size = choices, newSize
 		}
 	}
 }
@@ -366,7 +366,7 @@ func recordsOf(body []byte) (out []record) {
 	return out
 }
 
-func pathFirst(f parameterField) int {
+func fieldRank(f parameterField) int {
 	if f.In == "path" {
 		return 0
 	}
@@ -382,9 +382,9 @@ func (d *operationData) setField(name, text string) {
 	}
 }
 
-// request builds the request from the fields. complete is false if an id is missing. If sent is
-// true, the field of the id then shows the problem.
-func (d *operationData) request(sent bool) (r client.Request, header http.Header, complete bool) {
+// request builds the request from the fields. complete is false if an id is missing. If
+// showProblems is true, the field of the id then shows the problem.
+func (d *operationData) request(showProblems bool) (r client.Request, header http.Header, complete bool) {
 	r = client.Request{Method: d.Method, Path: d.Path, Query: url.Values{}, Repeatable: d.Reads(), Quota: d.Quota}
 	header, complete = http.Header{}, true
 	for _, fields := range [][]parameterField{d.Fields, d.Rare} {
@@ -393,7 +393,7 @@ func (d *operationData) request(sent bool) (r client.Request, header http.Header
 			switch {
 			case f.In == "path" && (f.Text == "" || f.Text == "." || f.Text == ".."): // these ids would change the path
 				complete = false
-				if sent {
+				if showProblems {
 					f.Problem = "must be an id"
 				}
 			case f.In == "path":
@@ -449,11 +449,11 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 		q.Set("send", "1")
 		a.Next = referencePath(op, q)
 	}
-	if !op.OfRecord() {
+	if !op.HasRecordPath() {
 		a.Records, a.Omitted = usableRecords(document, recordsOf([]byte(v.withoutSecrets(string(response.Body)))), sent)
 	}
 	if tag := v.withoutSecrets(response.ETag()); tag != "" {
-		a.Related = related(document, op, tag, sent)
+		a.Related = relatedLinks(document, op, tag, sent)
 	}
 	return a
 }
@@ -476,12 +476,12 @@ func (v *pageRequest) headersOf(response client.Response, cursor string) (out []
 	return out
 }
 
-// secretKey matches a complete secret key. It does not match the prefixes in lists of keys.
-var secretKey = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
+// secretKeyPattern matches a complete secret key. It does not match the prefixes in lists of keys.
+var secretKeyPattern = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
 
 // withoutSecrets removes secret keys from text, because no page may contain one.
 func (v *pageRequest) withoutSecrets(text string) string {
-	return secretKey.ReplaceAllString(strings.ReplaceAll(text, v.Key, "sk_live_…"), "sk_live_…")
+	return secretKeyPattern.ReplaceAllString(strings.ReplaceAll(text, v.Key, "sk_live_…"), "sk_live_…")
 }
 
 // shownBody returns the body of a response as a page shows it, indented and without secrets. cut is
@@ -503,8 +503,8 @@ func (v *pageRequest) shownBody(body []byte) (text string, cut bool) {
 }
 
 // usableRecords returns the first records of a list, with links to the operations that take their
-// ids. left is the number of records that it leaves out.
-func usableRecords(document *openapi.Document, records []record, sent url.Values) (out []usableRecord, left int) {
+// ids. omitted is the number of records that it leaves out.
+func usableRecords(document *openapi.Document, records []record, sent url.Values) (out []usableRecord, omitted int) {
 	for n, r := range records {
 		if n == answerRecordsMax {
 			return out, len(records) - n
@@ -530,10 +530,10 @@ func usableRecords(document *openapi.Document, records []record, sent url.Values
 	return out, 0
 }
 
-// related returns links to the other operations on the record that was read, with its ids and
+// relatedLinks returns links to the other operations on the record that was read, with its ids and
 // entity tag filled in.
-func related(document *openapi.Document, op *openapi.Operation, tag string, sent url.Values) (out []link) {
-	for _, other := range document.AtPath(op.Path) {
+func relatedLinks(document *openapi.Document, op *openapi.Operation, tag string, sent url.Values) (out []link) {
+	for _, other := range document.OperationsAtPath(op.Path) {
 		if other == op {
 			continue
 		}

@@ -18,14 +18,14 @@ import (
 )
 
 // token returns the form token.
-func (w *world) token(t *testing.T) string {
+func (w *testStudio) token(t *testing.T) string {
 	t.Helper()
 	return fields(t, w.page(t, "/reference/create_context_goal"), "try").Get("form")
 }
 
 // stub makes the service return the given response to every request except those for its document.
-func (w *world) stub(status int, header http.Header, body string) {
-	w.service.breakWith(func(r *http.Request) *http.Response {
+func (w *testStudio) stub(status int, header http.Header, body string) {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.URL.Path == "/openapi.json" {
 			return nil
 		}
@@ -57,7 +57,7 @@ func TestReferencePages(t *testing.T) {
 	if err := json.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newTestStudio(t)
 	index := w.page(t, "/reference", "Every operation of the service", "Roadmap")
 	named := regexp.MustCompile(`<(?:input|select|textarea)[^>]* id="([^"]*)"`)
 	for path, operations := range document.Paths {
@@ -69,7 +69,7 @@ func TestReferencePages(t *testing.T) {
 			if len(body) > bytesMax {
 				t.Errorf("%s: %d bytes, at most %d", o.OperationID, len(body), bytesMax)
 			}
-			hasNot(t, o.OperationID, body, w.key)
+			checkNotContains(t, o.OperationID, body, w.key)
 			if strings.Contains(body, "Not available here") {
 				continue
 			}
@@ -95,14 +95,14 @@ func TestReferencePages(t *testing.T) {
 // record's page must link to a form that changes the record.
 func TestReferenceRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for n := range 3 {
 		demotest.Load(t, w.Service, demo.Line{Type: "content-type", Record: demo.Record{"id": fmt.Sprintf("cty_%d", n), "name": fmt.Sprintf("Type <%d>", n)}})
 	}
 	body := w.page(t, "/reference/list_context_content_types?send=1&query.limit=2", "200 OK", "RateLimit-Remaining", "Service-Request-Id", `"id": "cty_0"`, "content-types?limit=2", "Bearer $WORKSPACE_KEY")
-	hasNot(t, "list", body, w.key)
+	checkNotContains(t, "list", body, w.key)
 	next := address(t, body, "Next page")
-	has(t, "next", w.page(t, next), `"id": "cty_2"`)
+	checkContains(t, "next", w.page(t, next), `"id": "cty_2"`)
 	record := w.page(t, address(t, body, "<code>cty_1</code>"), "Type <1>", "ETag")
 	w.page(t, address(t, record, "Update a content type"), `value="cty_1"`, `name="header.If-Match" value="`)
 }
@@ -111,20 +111,20 @@ func TestReferenceRead(t *testing.T) {
 // an answer must link each record to the operations that take its id.
 func TestReferenceIDs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	form := fields(t, w.page(t, "/reference/create_plan_board"), "try")
 	form.Set("body", `{"name": "Public <roadmap>"}`)
 	_, created := w.submit(t, "/reference/create_plan_board", form)
-	has(t, "created", created, "Records of this response", "Public <roadmap>", "Use this id in…")
+	checkContains(t, "created", created, "Records of this response", "Public <roadmap>", "Use this id in…")
 	board := regexp.MustCompile(`brd_[0-9a-z]{26}`).FindString(created)
 	item := address(t, created, "Create an item on a board")
-	has(t, "the link", w.page(t, item), `<option value="`+board+`" selected>Public <roadmap> · `+board)
-	has(t, "the form", w.page(t, "/reference/create_plan_item"), "Choose…", `<option value="`+board+`">Public <roadmap> · `+board)
+	checkContains(t, "the link", w.page(t, item), `<option value="`+board+`" selected>Public <roadmap> · `+board)
+	checkContains(t, "the form", w.page(t, "/reference/create_plan_item"), "Choose…", `<option value="`+board+`">Public <roadmap> · `+board)
 	form = fields(t, w.page(t, item), "try")
 	form.Set("path.boardId", board)
 	form.Set("body", `{"title": "Offline search"}`)
 	_, created = w.submit(t, "/reference/create_plan_item", form)
-	has(t, "item", created, "200 OK", "Offline search")
+	checkContains(t, "item", created, "200 OK", "Offline search")
 	w.page(t, address(t, created, "Update an item"), `value="itm_`)
 	list := w.page(t, address(t, w.page(t, "/reference/list_plan_boards?send=1"), "List the items of a board"), "Offline search") // the link sends the read
 	w.page(t, address(t, list, "Update an item"), "<option value=\"itm_", " selected>Offline search · itm_")
@@ -140,7 +140,7 @@ func address(t *testing.T, body, text string) string {
 			return path
 		}
 	}
-	t.Fatalf("no link %s in: %s", text, shown(body))
+	t.Fatalf("no link %s in: %s", text, visibleText(body))
 	return ""
 }
 
@@ -149,7 +149,7 @@ func address(t *testing.T, body, text string) string {
 // if the service refuses the write.
 func TestReferenceWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	count := func() int {
 		return len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types", "").Items(t))
 	}
@@ -164,17 +164,17 @@ func TestReferenceWrite(t *testing.T) {
 	}
 	form.Set("form", w.token(t))
 	_, first := w.submit(t, path, form)
-	has(t, "first", first, "200 OK", `"name": "Field's story"`, `Field'\''s story`, "-X POST", "Idempotency-Key: once")
+	checkContains(t, "first", first, "200 OK", `"name": "Field's story"`, `Field'\''s story`, "-X POST", "Idempotency-Key: once")
 	_, again := w.submit(t, path, form)
-	has(t, "again", again, "Idempotent-Replayed")
+	checkContains(t, "again", again, "Idempotent-Replayed")
 	if n := count(); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
-	hasNot(t, "the form after it", first, `value="once"`)
+	checkNotContains(t, "the form after it", first, `value="once"`)
 	form.Set("body", `{"name": 1}`)
 	form.Set("header.Idempotency-Key", "other")
 	status, refused := w.submit(t, path, form)
-	has(t, "refused", refused, "400 Bad Request", "body.name")
+	checkContains(t, "refused", refused, "400 Bad Request", "body.name")
 	if status != http.StatusOK {
 		t.Errorf("status %d, want 200", status)
 	}
@@ -183,12 +183,12 @@ func TestReferenceWrite(t *testing.T) {
 // Ensure a change is sent with an If-Match header, and a delete asks for confirmation once.
 func TestReferenceDelete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	demotest.Load(t, w.Service, demo.Line{Type: "content-type", Record: demo.Record{"id": "cty_a", "name": "Type a"}})
-	read := w.page(t, "/reference/get_context_content_type?send=1&path.contentTypeId=cty_a")
-	tag := regexp.MustCompile(`header\.If-Match=([^&]*)`).FindStringSubmatch(html.UnescapeString(read))
+	page := w.page(t, "/reference/get_context_content_type?send=1&path.contentTypeId=cty_a")
+	tag := regexp.MustCompile(`header\.If-Match=([^&]*)`).FindStringSubmatch(html.UnescapeString(page))
 	if tag == nil {
-		t.Fatal("no link with the entity tag: ", shown(read))
+		t.Fatal("no link with the entity tag: ", visibleText(page))
 	}
 	etag, err := url.QueryUnescape(tag[1])
 	if err != nil {
@@ -196,22 +196,22 @@ func TestReferenceDelete(t *testing.T) {
 	}
 	form := url.Values{"form": {w.token(t)}, "path.contentTypeId": {"cty_a"}, "header.If-Match": {etag}, "body": {`{"name": "Type b"}`}}
 	_, changed := w.submit(t, "/reference/update_context_content_type", form)
-	has(t, "changed", changed, "200 OK", "Type b", "If-Match: "+etag)
+	checkContains(t, "changed", changed, "200 OK", "Type b", "If-Match: "+etag)
 	_, stale := w.submit(t, "/reference/update_context_content_type", form)
-	has(t, "stale", stale, "412 Precondition Failed")
+	checkContains(t, "stale", stale, "412 Precondition Failed")
 	form.Del("header.If-Match")
 	_, asked := w.submit(t, "/reference/delete_context_content_type", form)
-	has(t, "asked", asked, "Delete this record?", "/context/content-types/cty_a")
+	checkContains(t, "asked", asked, "Delete this record?", "/context/content-types/cty_a")
 	if status := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types/cty_a", "").Status; status != http.StatusOK {
 		t.Fatalf("status %d after the question, want 200", status)
 	}
 	_, deleted := w.submit(t, "/reference/delete_context_content_type", fields(t, asked, "confirm"))
-	has(t, "deleted", deleted, "200 OK")
+	checkContains(t, "deleted", deleted, "200 OK")
 	if status := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types/cty_a", "").Status; status != http.StatusNotFound {
 		t.Errorf("status %d after the delete, want 404", status)
 	}
 	status, missing := w.submit(t, "/reference/delete_context_content_type", url.Values{"form": {form.Get("form")}, "path.contentTypeId": {".."}})
-	has(t, "missing", missing, "must be an id")
+	checkContains(t, "missing", missing, "must be an id")
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
@@ -221,11 +221,11 @@ func TestReferenceDelete(t *testing.T) {
 // other answer is left out.
 func TestReferenceSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	token := w.token(t)
 	for _, op := range []string{"create_key", "rotate_key"} {
 		_, body := w.submit(t, "/reference/"+op, url.Values{"form": {token}, "path.keyId": {"key_a"}, "body": {`{"name": "a", "scopes": ["plan:read"]}`}})
-		has(t, op, body, "Not available here")
+		checkContains(t, op, body, "Not available here")
 	}
 	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t)); n != 1 {
 		t.Errorf("%d keys, want 1", n)
@@ -233,29 +233,29 @@ func TestReferenceSecrets(t *testing.T) {
 	other := "sk_live_" + strings.Repeat("a", 76)
 	w.stub(http.StatusOK, http.Header{"Etag": {other}}, `{"own": "`+w.key+`", "other": "`+other+`", "prefix": "sk_live_3fK9wB2nZ6qT"}`)
 	body := w.page(t, "/reference/get_company?send=1", `"other": "sk_live_…"`, "sk_live_3fK9wB2nZ6qT")
-	hasNot(t, "answer", body, w.key, other)
+	checkNotContains(t, "answer", body, w.key, other)
 }
 
 // Ensure a large answer is truncated, hostile text is escaped, and an answer that is not JSON is
 // shown.
 func TestReferenceAnswers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.stub(http.StatusOK, nil, `{"text": "`+strings.Repeat(`<b>&`, 50_000)+`"}`)
 	body := w.page(t, "/reference/get_company?send=1", "The body is truncated")
 	if len(body) > bytesMax || strings.Contains(body, "<b>&") {
 		t.Errorf("%d bytes, at most %d; or markup is not escaped", len(body), bytesMax)
 	}
 	w.stub(http.StatusBadGateway, nil, "<html>no</html>\xff")
-	has(t, "not JSON", w.page(t, "/reference/get_company?send=1"), "502 Bad Gateway", "<html>no</html>")
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	checkContains(t, "not JSON", w.page(t, "/reference/get_company?send=1"), "502 Bad Gateway", "<html>no</html>")
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		w := httptest.NewRecorder()
 		w.WriteHeader(http.StatusNotFound)
 		return w.Result()
 	})
-	has(t, "kept", w.page(t, "/reference"), "Every operation") // the studio has cached the document
-	fresh := enter(t, w.Service, w.key, nil)
-	fresh.service.breakWith(func(r *http.Request) *http.Response {
+	checkContains(t, "kept", w.page(t, "/reference"), "Every operation") // the studio has cached the document
+	fresh := startStudio(t, w.Service, w.key, nil)
+	fresh.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.URL.Path != "/openapi.json" {
 			return nil
 		}
@@ -267,8 +267,8 @@ func TestReferenceAnswers(t *testing.T) {
 		return w.Result()
 	})
 	for _, path := range []string{"/reference", "/reference/get_company"} {
-		if status, body := fresh.get(t, path); status != http.StatusBadGateway || !strings.Contains(shown(body), "503") {
-			t.Errorf("%s: status %d, want 502: %s", path, status, shown(body))
+		if status, body := fresh.get(t, path); status != http.StatusBadGateway || !strings.Contains(visibleText(body), "503") {
+			t.Errorf("%s: status %d, want 502: %s", path, status, visibleText(body))
 		}
 	}
 }
@@ -276,6 +276,6 @@ func TestReferenceAnswers(t *testing.T) {
 // Ensure a user whose key lacks the scope of an operation sees a warning and the service's answer.
 func TestReferenceScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, auth.CompanyRead)
-	has(t, "list", w.page(t, "/reference/list_plan_boards?send=1"), "lacks the scope plan:read", "401 Unauthorized")
+	w := newTestStudio(t, auth.CompanyRead)
+	checkContains(t, "list", w.page(t, "/reference/list_plan_boards?send=1"), "lacks the scope plan:read", "401 Unauthorized")
 }

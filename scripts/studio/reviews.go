@@ -21,8 +21,8 @@ func (v *pageRequest) getReview(id string) *result[client.Feedback] {
 	})
 }
 
-// locked reports whether the reply can no longer change.
-func locked(f client.Feedback) bool {
+// isLocked reports whether the reply can no longer change.
+func isLocked(f client.Feedback) bool {
 	status := f.ReplyStatus.Or("")
 	return status == client.FeedbackReplyStatusPosting || status == client.FeedbackReplyStatusPosted
 }
@@ -109,7 +109,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 		}
 	}
 	if t != nil {
-		d.keep(t, id)
+		d.restore(t, id)
 		out.status = http.StatusBadRequest
 		if t.problem != nil {
 			out.status = t.problem.status()
@@ -142,7 +142,7 @@ func (d *reviewsData) choose(r *result[client.Feedback], next string) {
 		return
 	}
 	d.Review, d.ETag, d.Text = &r.Value, r.ETag, r.Value.ReplyBody.Or("")
-	d.Locked, d.Limit = locked(r.Value), replyLimits[r.Value.Source.Or("")]
+	d.Locked, d.Limit = isLocked(r.Value), replyLimits[r.Value.Source.Or("")]
 	d.Was, d.WasStatus = d.Text, r.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone)
 	for i, row := range d.Rows {
 		if row.ID != r.Value.ID {
@@ -156,7 +156,7 @@ func (d *reviewsData) choose(r *result[client.Feedback], next string) {
 		}
 	}
 	if d.Next == "" && d.Previous == "" && len(d.Rows) > 0 && d.Rows[0].ID != r.Value.ID { // the review is no longer in the list
-		at := max(0, slices.IndexFunc(d.Rows, func(r row) bool { return r.ID == next }))
+		at := max(0, slices.IndexFunc(d.Rows, func(r reviewRow) bool { return r.ID == next }))
 		d.Next, d.NextID = d.Rows[at].Path, d.Rows[at].ID
 	}
 }
@@ -187,7 +187,7 @@ func (d *reviewsData) Heading() string {
 func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
 
 // statusWords formats the status of a review's reply for users. A review without a reply can have
-// the status needs_review, because a program may have stored it.
+// the status needs_review, because programs can set the status alone.
 func statusWords(f client.Feedback) string {
 	status := f.ReplyStatus.Or(client.FeedbackReplyStatusNone)
 	if status == client.FeedbackReplyStatusNeedsReview {
@@ -202,9 +202,9 @@ func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longRevie
 // longReviewBytes is the length of a review, in bytes, above which it gets its own scroll area.
 const longReviewBytes = 3000
 
-// keep puts the text that the user typed back into the form. The page shows the form even if the
+// restore puts the text that the user typed back into the form. The page shows the form even if the
 // review cannot be read.
-func (d *reviewsData) keep(t *unsavedReply, id string) {
+func (d *reviewsData) restore(t *unsavedReply, id string) {
 	if d.Review == nil {
 		d.Review = &client.Feedback{ID: id}
 	}
@@ -221,9 +221,9 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 // click at the same place does not approve a different reply. After any other action, the page
 // shows the next review.
 var replyActions = map[string]struct {
-	said   string
-	status client.FeedbackReplyStatus // the new status; if empty, waitingStatus determines it
-	stays  bool
+	noticeText string
+	status     client.FeedbackReplyStatus // the new status; if empty, waitingStatus determines it
+	keepOpen   bool
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, true},
 	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved, true},
@@ -257,24 +257,24 @@ func (s *Studio) reply(v *pageRequest) *view {
 	if name != "skip" && name != "unskip" && in.ReplyBody.IsNull() {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), complaint: "There is no reply yet. Type one, or skip the review."})
 	}
-	stored := v.setReply(in, form.Get("etag"))
+	res := v.setReply(in, form.Get("etag"))
 	v.wait()
-	if stored.Failure != nil {
-		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), problem: stored.Failure})
+	if res.Failure != nil {
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), problem: res.Failure})
 	}
-	back := inboxOf(parsed(form.Get("back")))
-	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), By: stored.Value.AuthorName.Or("")}
-	if action.stays {
-		return v.finish(back.with("id", id, "next", form.Get("next")), what)
+	back := inboxOf(parseQuery(form.Get("back")))
+	msg := notice{Record: reviewName(res.Value), Text: action.noticeText, Undo: undoReply(res, form), back: back.Path(id), By: res.Value.AuthorName.Or("")}
+	if action.keepOpen {
+		return v.finish(back.pathWith("id", id, "next", form.Get("next")), msg)
 	}
-	what.More, what.Link = storedPath(stored.Value), "Show it"
-	return v.finish(back.Path(form.Get("next")), what)
+	msg.More, msg.Link = reviewPath(res.Value), "Show it"
+	return v.finish(back.Path(form.Get("next")), msg)
 }
 
-// storedPath returns the address of a review in the list that contains it now.
-func storedPath(f client.Feedback) string {
+// reviewPath returns the address of a review in the list that contains it now.
+func reviewPath(f client.Feedback) string {
 	show := string(f.ReplyStatus.Or(""))
-	if !slices.ContainsFunc(tabsOf(), func(t tab) bool { return t.ID == show }) {
+	if !slices.ContainsFunc(inboxTabs(), func(t tab) bool { return t.ID == show }) {
 		show = "" // the default list contains the review
 	}
 	return inboxOf(url.Values{"show": {show}}).Path(f.ID)
@@ -294,13 +294,13 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	if text := renderedField(form, "body"); text != "" {
 		old.ReplyBody = client.Value(text)
 	}
-	back := restoreReplyStep(old, stored.ETag)
-	if back == nil || !form.Has("was.status") {
+	revert := restoreReplyStep(old, stored.ETag)
+	if revert == nil || !form.Has("was.status") {
 		return nil
 	}
 	typed := strings.ReplaceAll(form.Get("body"), "\r\n", "\n")
 	return func(v *pageRequest) notice {
-		_, failed := back(v)
+		_, failed := revert(v)
 		out := undoNotice(reviewName(stored.Value), failed)
 		out.By = stored.Value.AuthorName.Or("")
 		if failed == nil && strings.TrimSpace(typed) != "" && typed != renderedField(form, "body") {
@@ -311,7 +311,7 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	}
 }
 
-func parsed(query string) url.Values {
+func parseQuery(query string) url.Values {
 	q, _ := url.ParseQuery(query) // ignore the error: an invalid query string shows the default list
 	return q
 }
@@ -335,7 +335,7 @@ func (f *failure) Text() string {
 // loaded earlier compares them with its own list and offers the new reviews.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
-	if _, _, ranged := daysOf(b.Since); ranged {
+	if _, _, ranged := parseDayRange(b.Since); ranged {
 		v.readFrame() // the filter by days needs the company's time zone
 	}
 	b.read(v)

@@ -56,7 +56,7 @@ func (b *inbox) Actions() (out []reviewAction) {
 // bulkReviews changes the ticked reviews, except those that somebody has changed since the list was
 // loaded.
 func (s *Studio) bulkReviews(v *pageRequest) *view {
-	back := inboxOf(parsed(v.r.PostForm.Get("back")))
+	back := inboxOf(parseQuery(v.r.PostForm.Get("back")))
 	address := "/reviews?" + back.Query.Encode()
 	chosen := v.r.PostForm["review"]
 	at := slices.IndexFunc(reviewActions, func(a reviewAction) bool { return a.ID == v.r.PostForm.Get("action") })
@@ -75,7 +75,7 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 		seen, name, _ := strings.Cut(rest, " ")
 		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action)})
 	}
-	return v.start(a)
+	return v.startBulk(a)
 }
 
 // reviewStep returns a step that applies an action to a reply, unless the review has changed. seen
@@ -83,14 +83,14 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 // because lists contain no entity tags.
 func reviewStep(id, seen string, action reviewAction) step {
 	return func(v *pageRequest) (step, *failure) {
-		now := v.getReview(id)
+		got := v.getReview(id)
 		v.wait()
-		old, reply := now.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone), now.Value.ReplyBody.Or("")
+		old, reply := got.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone), got.Value.ReplyBody.Or("")
 		status := cmp.Or(action.status, waitingStatus(reply))
 		switch {
-		case now.Failure != nil:
-			return nil, now.Failure
-		case version(now.Value.UpdatedAt) != seen:
+		case got.Failure != nil:
+			return nil, got.Failure
+		case version(got.Value.UpdatedAt) != seen:
 			return nil, &failure{Status: http.StatusPreconditionFailed}
 		case old == status:
 			return nil, nothingToDo
@@ -103,12 +103,12 @@ func reviewStep(id, seen string, action reviewAction) step {
 		case action.status == client.FeedbackReplyStatusNeedsReview && strings.TrimSpace(reply) == "":
 			return nil, &failure{Final: true, Messages: []string{"it has no reply yet, so there is nothing to approve"}}
 		}
-		stored := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, now.ETag)
+		res := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, got.ETag)
 		v.wait()
-		if stored.Failure != nil {
-			return nil, stored.Failure
+		if res.Failure != nil {
+			return nil, res.Failure
 		}
-		return restoreReplyStep(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(old)}, stored.ETag), nil
+		return restoreReplyStep(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(old)}, res.ETag), nil
 	}
 }
 
@@ -128,8 +128,8 @@ func restoreReplyStep(old client.UpdateFeedbackReplyInput, tag string) step {
 		return nil
 	}
 	return func(v *pageRequest) (step, *failure) {
-		stored := v.setReply(old, tag)
+		res := v.setReply(old, tag)
 		v.wait()
-		return nil, stored.Failure
+		return nil, res.Failure
 	}
 }

@@ -65,14 +65,14 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	d := out.data.(*pasteData)
 	v.readFrame() // days without a time are in the company's time zone
 	v.wait()
-	refuse := func(status int) *view {
+	withStatus := func(status int) *view {
 		out.status = status
 		return out
 	}
 	if len(d.Text) > pasteBytesMax {
 		d.Complaint = fmt.Sprintf("This is more than %d KB. Paste it in parts, or use the command: workspace push reviews --from google-play FILE", pasteBytesMax/1000)
 		d.Text = ""
-		return refuse(http.StatusBadRequest)
+		return withStatus(http.StatusBadRequest)
 	}
 	source := client.FeedbackSource(d.Source)
 	if !slices.Contains(d.Sources, source) {
@@ -81,29 +81,29 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	records, problems, err := paste.Reviews(d.Text, source, v.clock().Location)
 	if err != nil {
 		d.Complaint = upperFirst(err.Error()) + "."
-		return refuse(http.StatusBadRequest)
+		return withStatus(http.StatusBadRequest)
 	}
 	d.preview(records, problems)
 	if sent.Get("do") != "store" || len(records) == 0 {
-		return refuse(0)
+		return withStatus(0)
 	}
-	var stored client.PushFeedbackResult
+	var total client.PushFeedbackResult
 	for i, batch := range slices.Collect(slices.Chunk(records, pushBatch)) {
 		pushed := startCall(v, "feedback:write", "Store the reviews", func(ctx context.Context, options ...client.CallOption) (client.PushFeedbackResult, error) {
 			return v.api.PushFeedback(ctx, client.PushFeedbackInput{Records: batch}, append(options, client.IdempotencyKey(fmt.Sprintf("%s-%d", sent.Get("once"), i)))...)
 		})
 		v.wait()
 		if d.Failure = pushed.Failure; d.Failure != nil {
-			d.Stored = stored.Accepted
+			d.Stored = total.Accepted
 			d.IdempotencyKey = nextIdempotencyKey(sent, d.Failure)
-			return refuse(d.Failure.status())
+			return withStatus(d.Failure.status())
 		}
-		stored.Accepted += pushed.Value.Accepted
-		stored.Created += pushed.Value.Created
+		total.Accepted += pushed.Value.Accepted
+		total.Created += pushed.Value.Created
 	}
-	text := fmt.Sprintf("Stored %s", phrase.Plural(stored.Accepted, "review", "reviews"))
-	if known := stored.Accepted - stored.Created; known > 0 {
-		text += fmt.Sprintf(", %d of which were stored before", known)
+	text := fmt.Sprintf("Stored %s", phrase.Plural(total.Accepted, "review", "reviews"))
+	if existing := total.Accepted - total.Created; existing > 0 {
+		text += fmt.Sprintf(", %d of which were stored before", existing)
 	}
 	if len(problems) > 0 {
 		text += fmt.Sprintf("; %s left out", phrase.Plural(len(problems), "row was", "rows were"))

@@ -17,14 +17,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-const typed = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
+const typedText = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
 
 // answer opens a review and submits its form.
-func (w *world) answer(t *testing.T, id, text, action string, between func()) (status int, body string) {
+func (w *testStudio) answer(t *testing.T, id, text, action string, beforeSubmit func()) (status int, body string) {
 	t.Helper()
 	form := fields(t, w.page(t, "/reviews?id="+id), "answer")
-	if between != nil {
-		between()
+	if beforeSubmit != nil {
+		beforeSubmit()
 	}
 	form.Set("body", strings.ReplaceAll(text, "\n", "\r\n")) // browsers send line breaks as \r\n
 	form.Set("action", action)
@@ -36,33 +36,33 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 // review and a link to the next one, so that a second click cannot approve another reply.
 func TestReply(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, id := range []string{"a", "b", "c", "d"} {
-		w.review(t, id, demo.Record{"postedAt": "2026-08-0" + map[string]string{"a": "4", "b": "3", "c": "2", "d": "1"}[id] + "T08:00:00Z"})
+		w.addReview(t, id, demo.Record{"postedAt": "2026-08-0" + map[string]string{"a": "4", "b": "3", "c": "2", "d": "1"}[id] + "T08:00:00Z"})
 	}
-	for _, c := range []struct{ id, action, text, want, said, next string }{
-		{"fbk_a", "save", typed, "needs_review", "Saved for review.", "Title a"},
-		{"fbk_b", "approve", typed, "approved", "Nothing was posted yet", "Title b"},
+	for _, c := range []struct{ id, action, text, want, notice, next string }{
+		{"fbk_a", "save", typedText, "needs_review", "Saved for review.", "Title a"},
+		{"fbk_b", "approve", typedText, "approved", "Nothing was posted yet", "Title b"},
 		{"fbk_c", "skip", "", "skipped", "Skipped.", "Title d"},
 	} {
 		status, body := w.answer(t, c.id, c.text, c.action, nil)
 		if status != http.StatusOK {
-			t.Fatalf("%s: status %d, want 200: %s", c.action, status, shown(body))
+			t.Fatalf("%s: status %d, want 200: %s", c.action, status, visibleText(body))
 		}
-		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review" tabindex="-1">`+c.next)
+		checkContains(t, c.action, body, c.notice, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review" tabindex="-1">`+c.next)
 		if c.action == "save" {
 			if next := regexp.MustCompile(`<a class="button" href="([^"]*)">Next review`).FindStringSubmatch(body); next == nil || !strings.Contains(next[1], "id=fbk_b") {
 				t.Errorf("no link to the next review: %v", next)
 			}
 		}
 		if c.action == "approve" {
-			has(t, c.action, body, "Back to draft")
-			hasNot(t, c.action, body, `<button class="button go" name="action"`)
+			checkContains(t, c.action, body, "Back to draft")
+			checkNotContains(t, c.action, body, `<button class="button go" name="action"`)
 			if next := regexp.MustCompile(`<a class="button go" href="([^"]*)">Next review`).FindStringSubmatch(body); next == nil || !strings.Contains(next[1], "id=fbk_c") {
 				t.Errorf("no link to the next review: %v", next)
 			}
 		}
-		got := w.stored(t, c.id)
+		got := w.storedReview(t, c.id)
 		if got["replyStatus"] != c.want || c.text != "" && got["replyBody"] != c.text {
 			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
 		}
@@ -70,9 +70,9 @@ func TestReply(t *testing.T) {
 	for _, action := range []string{"save", "approve", "delete"} { // the reply is empty, so these actions have nothing to store
 		status, body := w.answer(t, "fbk_d", " \n ", action, nil)
 		if status != http.StatusBadRequest {
-			t.Errorf("%s: status %d, want 400: %s", action, status, shown(body))
+			t.Errorf("%s: status %d, want 400: %s", action, status, visibleText(body))
 		}
-		if diff := differs(map[string]any{"replyStatus": "none", "replyBody": nil}, w.stored(t, "fbk_d")); diff != "" {
+		if diff := recordDiff(map[string]any{"replyStatus": "none", "replyBody": nil}, w.storedReview(t, "fbk_d")); diff != "" {
 			t.Errorf("review after a refused %s (-want +got):\n%s", action, diff)
 		}
 	}
@@ -82,26 +82,26 @@ func TestReply(t *testing.T) {
 // between loading and saving. This must hold for each action.
 func TestReplyConflict(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, action := range []string{"save", "approve", "skip"} {
-		id := w.review(t, "mine"+action, nil)
-		status, body := w.answer(t, id, typed, action, func() {
+		id := w.addReview(t, "mine"+action, nil)
+		status, body := w.answer(t, id, typedText, action, func() {
 			w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs", "replyStatus": "needs_review"}`)
 		})
 		if status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status %d, want 412", action, status)
 		}
-		has(t, action, body, "Somebody else changed this reply", "Theirs", typed, "Request ")
-		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
+		checkContains(t, action, body, "Somebody else changed this reply", "Theirs", typedText, "Request ")
+		if got := w.storedReview(t, id); got["replyBody"] != "Theirs" {
 			t.Errorf("%s: stored reply %v, want Theirs", action, got["replyBody"])
 		}
 		form := fields(t, body, "answer") // the page now shows both texts, and stores what the user decides
-		form.Set("body", typed)
+		form.Set("body", typedText)
 		form.Set("action", "approve")
 		if status, body := w.submit(t, "/reviews/"+id, form); status != http.StatusOK {
-			t.Errorf("%s: status of the decision %d, want 200: %s", action, status, shown(body))
+			t.Errorf("%s: status of the decision %d, want 200: %s", action, status, visibleText(body))
 		}
-		if diff := differs(map[string]any{"replyBody": typed, "replyStatus": "approved"}, w.stored(t, id)); diff != "" {
+		if diff := recordDiff(map[string]any{"replyBody": typedText, "replyStatus": "approved"}, w.storedReview(t, id)); diff != "" {
 			t.Errorf("review after the decision (-want +got):\n%s", diff)
 		}
 	}
@@ -111,20 +111,20 @@ func TestReplyConflict(t *testing.T) {
 // typed text, so that the user can copy it.
 func TestReplyIsPosted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, state := range []string{"posting", "posted"} {
-		id := w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": "approved"})
+		id := w.addReview(t, state, demo.Record{"replyBody": "Sent", "replyStatus": "approved"})
 		form := fields(t, w.page(t, "/reviews?id="+id), "answer")
-		w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": state})
-		form.Set("body", typed)
+		w.addReview(t, state, demo.Record{"replyBody": "Sent", "replyStatus": state})
+		form.Set("body", typedText)
 		form.Set("action", "save")
 		form.Del("etag") // without an entity tag, the service must refuse because of the reply's status alone
 		status, body := w.submit(t, "/reviews/"+id, form)
 		if status != http.StatusConflict && status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status %d, want 409 or 412", state, status)
 		}
-		has(t, state, body, "Sent", typed, "Your text, to copy")
-		if diff := differs(map[string]any{"replyBody": "Sent", "replyStatus": state}, w.stored(t, id)); diff != "" {
+		checkContains(t, state, body, "Sent", typedText, "Your text, to copy")
+		if diff := recordDiff(map[string]any{"replyBody": "Sent", "replyStatus": state}, w.storedReview(t, id)); diff != "" {
 			t.Errorf("review after a late save (-want +got):\n%s", diff)
 		}
 	}
@@ -134,13 +134,13 @@ func TestReplyIsPosted(t *testing.T) {
 // conflict.
 func TestReplyFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", nil)
-	for _, broken := range []func(*http.Request) *http.Response{refusal(403, "forbidden", "frozen"), refusal(401, "unauthorised", "the key lacks the scope feedback:write")} {
-		status, body := w.answer(t, id, typed, "save", func() {
-			w.service.breakWith(func(r *http.Request) *http.Response {
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", nil)
+	for _, respond := range []func(*http.Request) *http.Response{refusal(403, "forbidden", "frozen"), refusal(401, "unauthorised", "the key lacks the scope feedback:write")} {
+		status, body := w.answer(t, id, typedText, "save", func() {
+			w.transport.respondWith(func(r *http.Request) *http.Response {
 				if r.Method == http.MethodPatch {
-					return broken(r)
+					return respond(r)
 				}
 				return nil
 			})
@@ -148,12 +148,12 @@ func TestReplyFails(t *testing.T) {
 		if status < 400 {
 			t.Errorf("status %d, want an error", status)
 		}
-		has(t, "save", body, typed, "Your text was not stored.")
-		w.service.breakWith(broken) // from now on, reads fail like writes
-		form := url.Values{"form": {fieldOf(t, body, "form")}, "body": {typed}, "action": {"save"}}
+		checkContains(t, "save", body, typedText, "Your text was not stored.")
+		w.transport.respondWith(respond) // from now on, reads fail like writes
+		form := url.Values{"form": {fieldOf(t, body, "form")}, "body": {typedText}, "action": {"save"}}
 		_, body = w.submit(t, "/reviews/"+id, form)
-		has(t, "nothing can be read", body, typed)
-		w.service.breakWith(nil)
+		checkContains(t, "nothing can be read", body, typedText)
+		w.transport.respondWith(nil)
 	}
 }
 
@@ -161,35 +161,35 @@ func TestReplyFails(t *testing.T) {
 // stored, unless the user has seen it.
 func TestReplyChangesBeforeNextTry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", nil)
-	_, body := w.answer(t, id, typed, "approve", func() {
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", nil)
+	_, body := w.answer(t, id, typedText, "approve", func() {
 		w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
-		w.service.breakWith(func(r *http.Request) *http.Response {
+		w.transport.respondWith(func(r *http.Request) *http.Response {
 			if r.Method == http.MethodPatch {
 				return refusal(http.StatusForbidden, "forbidden", "frozen")(r)
 			}
 			return nil
 		})
 	})
-	has(t, "failed", body, typed, "Your text was not stored.")
-	w.service.breakWith(nil)
+	checkContains(t, "failed", body, typedText, "Your text was not stored.")
+	w.transport.respondWith(nil)
 	form := fields(t, body, "answer")
-	form.Set("body", typed)
+	form.Set("body", typedText)
 	form.Set("action", "approve")
 	status, body := w.submit(t, "/reviews/"+id, form)
 	if status != http.StatusPreconditionFailed {
 		t.Errorf("status of the next try %d, want 412", status)
 	}
-	has(t, "next try", body, "Somebody else changed this reply", "Theirs", typed)
-	if got := w.stored(t, id); got["replyBody"] != "Theirs" {
+	checkContains(t, "next try", body, "Somebody else changed this reply", "Theirs", typedText)
+	if got := w.storedReview(t, id); got["replyBody"] != "Theirs" {
 		t.Errorf("the stored reply is %v, want Theirs", got["replyBody"])
 	}
 }
 
 func fieldOf(t *testing.T, body, name string) string {
 	t.Helper()
-	for _, m := range hidden.FindAllStringSubmatch(body, -1) {
+	for _, m := range hiddenInput.FindAllStringSubmatch(body, -1) {
 		if m[1] == name {
 			return m[2]
 		}
@@ -198,8 +198,8 @@ func fieldOf(t *testing.T, body, name string) string {
 	return ""
 }
 
-// ticks returns the values of the checkboxes in the list.
-func ticks(body string) (out []string) {
+// checkboxValues returns the values of the checkboxes in the list.
+func checkboxValues(body string) (out []string) {
 	for _, part := range strings.Split(body, `<input type="checkbox" name="review" value="`)[1:] {
 		value, _, _ := strings.Cut(part, `"`)
 		out = append(out, value)
@@ -211,43 +211,43 @@ func ticks(body string) (out []string) {
 // review that somebody has changed since the list was loaded is not skipped, and the page says so.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, id := range []string{"a", "b", "c"} {
-		w.review(t, id, nil)
+		w.addReview(t, id, nil)
 	}
 	page := w.page(t, "/reviews")
 	form := fields(t, page, "list")
-	form["review"] = ticks(page)
+	form["review"] = checkboxValues(page)
 	form.Set("action", "skip")
 	if len(form["review"]) != 3 {
 		t.Fatalf("%d reviews can be ticked, want 3: %v", len(form["review"]), form["review"])
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "skip", body, "<h1>Finished: skip 3 reviews</h1>", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b · Author b was changed by somebody else")
+	checkContains(t, "skip", body, "<h1>Finished: skip 3 reviews</h1>", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b · Author b was changed by somebody else")
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
-		if got := w.stored(t, id); got["replyStatus"] != want {
+		if got := w.storedReview(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}
 	}
 	_, body = w.submit(t, bulkPath(t, body), url.Values{"form": form["form"], "action": {"undo"}})
-	has(t, "undo", body, "Undone: 2 reviews.")
+	checkContains(t, "undo", body, "Undone: 2 reviews.")
 	for id, want := range map[string]string{"fbk_a": "none", "fbk_b": "approved", "fbk_c": "none"} {
-		if got := w.stored(t, id); got["replyStatus"] != want {
+		if got := w.storedReview(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v after the undo, want %s", id, got["replyStatus"], want)
 		}
 	}
 	form.Del("review")
 	_, body = w.submit(t, "/reviews/bulk", form)
-	has(t, "skip none", body, "No review was ticked")
+	checkContains(t, "skip none", body, "No review was ticked")
 	for range 501 {
 		form.Add("review", "fbk_b x")
 	}
 	_, body = w.submit(t, "/reviews/bulk", form)
-	has(t, "skip too many", body, "nothing was changed")
+	checkContains(t, "skip too many", body, "nothing was changed")
 	form.Del("action")
 	_, body = w.submit(t, "/reviews/bulk", form)
-	has(t, "no action", body, "Choose what to do")
+	checkContains(t, "no action", body, "Choose what to do")
 }
 
 var bulkAction = regexp.MustCompile(`action="(/bulk/\d+)"`)
@@ -257,17 +257,17 @@ func bulkPath(t *testing.T, body string) string {
 	t.Helper()
 	m := bulkAction.FindStringSubmatch(body)
 	if m == nil {
-		t.Fatal("no bulk action: ", shown(body))
+		t.Fatal("no bulk action: ", visibleText(body))
 	}
 	return m[1]
 }
 
-// tick returns the form of the inbox with every review ticked.
-func (w *world) tick(t *testing.T, path, action string) url.Values {
+// tickedForm returns the form of the inbox with every review ticked.
+func (w *testStudio) tickedForm(t *testing.T, path, action string) url.Values {
 	t.Helper()
 	page := w.page(t, path)
 	form := fields(t, page, "list")
-	form["review"] = ticks(page)
+	form["review"] = checkboxValues(page)
 	form.Set("action", action)
 	return form
 }
@@ -276,38 +276,38 @@ func (w *world) tick(t *testing.T, path, action string) url.Values {
 // approved.
 func TestApproveSeveral(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.review(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
-	w.review(t, "empty", nil)
-	w.review(t, "bare", demo.Record{"replyBody": "Stored without a status", "replyStatus": "none"})
-	w.review(t, "long", demo.Record{"replyBody": strings.Repeat("a", 351), "replyStatus": "needs_review"})
-	w.review(t, "whole", demo.Record{"replyBody": strings.Repeat("b", 350), "replyStatus": "needs_review"})
-	hasNot(t, "a reply that the list cuts", w.page(t, "/reviews", "Reply: Stored without a status", strings.Repeat("b", 350)), strings.Repeat("a", 351)) // people must see what they approve
-	w.review(t, "left", demo.Record{"replyBody": "Not for anybody", "replyStatus": "skipped"})
-	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all&q=left", "approve"))
-	has(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
-	has(t, "approve", body, "Approved 3 reviews.", "2 reviews could not be changed", "Title empty", "it has no reply to approve", "Title long", "its reply is longer than the list shows")
-	hasNot(t, "approve", body, "Try the failed ones again") // a retry would fail, too
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
-	has(t, "approve none", body, "Nothing was changed. 2 reviews could not be changed.")
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
-	has(t, "nothing to approve", body, "Nothing was changed. 1 review was under To approve already. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
-	hasNot(t, "nothing to approve", body, "Try the failed ones again")
-	w.review(t, "handed", demo.Record{"replyStatus": "needs_review"}) // stored by a program, without a reply
-	hasNot(t, "list", w.page(t, "/reviews?show=needs_review&id=fbk_handed", "no reply"), ">to approve<")
-	w.review(t, "draft", demo.Record{"replyBody": "Thanks", "replyStatus": "draft"})
-	hasNot(t, "waiting", w.page(t, "/reviews"), `value="review"`)
-	has(t, "drafts", w.page(t, "/reviews?show=draft"), `value="review"`)
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=draft", "review"))
-	has(t, "to approve", body, "Moved to To approve: 1 review.", "Undo")
+	w := newTestStudio(t)
+	w.addReview(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
+	w.addReview(t, "empty", nil)
+	w.addReview(t, "bare", demo.Record{"replyBody": "Stored without a status", "replyStatus": "none"})
+	w.addReview(t, "long", demo.Record{"replyBody": strings.Repeat("a", 351), "replyStatus": "needs_review"})
+	w.addReview(t, "whole", demo.Record{"replyBody": strings.Repeat("b", 350), "replyStatus": "needs_review"})
+	checkNotContains(t, "a reply that the list cuts", w.page(t, "/reviews", "Reply: Stored without a status", strings.Repeat("b", 350)), strings.Repeat("a", 351)) // people must see what they approve
+	w.addReview(t, "left", demo.Record{"replyBody": "Not for anybody", "replyStatus": "skipped"})
+	_, body := w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=all&q=left", "approve"))
+	checkContains(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews", "approve"))
+	checkContains(t, "approve", body, "Approved 3 reviews.", "2 reviews could not be changed", "Title empty", "it has no reply to approve", "Title long", "its reply is longer than the list shows")
+	checkNotContains(t, "approve", body, "Try the failed ones again") // a retry would fail, too
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews", "approve"))
+	checkContains(t, "approve none", body, "Nothing was changed. 2 reviews could not be changed.")
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews", "review"))
+	checkContains(t, "nothing to approve", body, "Nothing was changed. 1 review was under To approve already. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
+	checkNotContains(t, "nothing to approve", body, "Try the failed ones again")
+	w.addReview(t, "handed", demo.Record{"replyStatus": "needs_review"}) // stored by a program, without a reply
+	checkNotContains(t, "list", w.page(t, "/reviews?show=needs_review&id=fbk_handed", "no reply"), ">to approve<")
+	w.addReview(t, "draft", demo.Record{"replyBody": "Thanks", "replyStatus": "draft"})
+	checkNotContains(t, "waiting", w.page(t, "/reviews"), `value="review"`)
+	checkContains(t, "drafts", w.page(t, "/reviews?show=draft"), `value="review"`)
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=draft", "review"))
+	checkContains(t, "to approve", body, "Moved to To approve: 1 review.", "Undo")
 	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_bare": "approved", "fbk_left": "skipped", "fbk_empty": "none", "fbk_draft": "needs_review"} {
-		if got := w.stored(t, id); got["replyStatus"] != want {
+		if got := w.storedReview(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}
 	}
 	w.undo(t, body)
-	if got := w.stored(t, "fbk_draft"); got["replyStatus"] != "draft" {
+	if got := w.storedReview(t, "fbk_draft"); got["replyStatus"] != "draft" {
 		t.Errorf("the review is %v after the undo, want draft", got["replyStatus"])
 	}
 }
@@ -317,35 +317,35 @@ func TestApproveSeveral(t *testing.T) {
 // separately.
 func TestUndoOneOfSeveral(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, id := range []string{"a", "b", "c"} {
-		w.review(t, id, demo.Record{"replyBody": "Thanks, " + id, "replyStatus": "needs_review"})
+		w.addReview(t, id, demo.Record{"replyBody": "Thanks, " + id, "replyStatus": "needs_review"})
 	}
 	w.page(t, "/reviews", "Reply: Thanks, a") // people see what they approve
-	form := w.tick(t, "/reviews", "review")
+	form := w.tickedForm(t, "/reviews", "review")
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "hand over", body, "Nothing was changed: 3 reviews were under To approve already.")
+	checkContains(t, "hand over", body, "Nothing was changed: 3 reviews were under To approve already.")
 	if undoForm.MatchString(body) {
 		t.Error("nothing can be undone, and Undo is offered")
 	}
-	w.review(t, "d", demo.Record{"replyBody": "Hello", "replyStatus": "draft"})
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all", "review"))
-	has(t, "hand over one", body, "Moved to To approve: 1 review. 3 reviews were under To approve already.", "Undo")
-	_, all := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?q=Thanks", "approve"))
-	has(t, "approve", all, "Approved 3 reviews.", "Show each")
+	w.addReview(t, "d", demo.Record{"replyBody": "Hello", "replyStatus": "draft"})
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=all", "review"))
+	checkContains(t, "hand over one", body, "Moved to To approve: 1 review. 3 reviews were under To approve already.", "Undo")
+	_, all := w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?q=Thanks", "approve"))
+	checkContains(t, "approve", all, "Approved 3 reviews.", "Show each")
 	path := regexp.MustCompile(`<a href="(/bulk/\d+)">Show each`).FindStringSubmatch(all)
 	page := w.page(t, path[1], "Undo all 3", "Title b · Author b")
-	at := regexp.MustCompile(`name="undo" value="(\d+)">Undo<span class="unseen"> Title b ·`).FindStringSubmatch(page)
-	if at == nil {
-		t.Fatal("no undo of one: ", shown(page))
+	m := regexp.MustCompile(`name="undo" value="(\d+)">Undo<span class="unseen"> Title b ·`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatal("no undo of one: ", visibleText(page))
 	}
-	_, body = w.submit(t, path[1], url.Values{"form": form["form"], "undo": {at[1]}})
-	has(t, "undo of one", body, "Undone: 1 review.", "Approved 2 reviews. 1 change was taken back.", "Title b · Author b taken back", "Undo all 2")
+	_, body = w.submit(t, path[1], url.Values{"form": form["form"], "undo": {m[1]}})
+	checkContains(t, "undo of one", body, "Undone: 1 review.", "Approved 2 reviews. 1 change was taken back.", "Title b · Author b taken back", "Undo all 2")
 	expect := func(want string) {
 		t.Helper()
 		var got []string
 		for _, id := range []string{"a", "b", "c"} {
-			got = append(got, w.stored(t, "fbk_"+id)["replyStatus"].(string))
+			got = append(got, w.storedReview(t, "fbk_"+id)["replyStatus"].(string))
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("statuses %q, want %q", got, want)
@@ -353,7 +353,7 @@ func TestUndoOneOfSeveral(t *testing.T) {
 	}
 	expect("approved needs_review approved")
 	w.page(t, "/changes", "Approved 2 reviews. 1 change was taken back.")
-	has(t, "undo of all", w.undo(t, all), "Undone: 2 reviews. 1 review was undone already.")
+	checkContains(t, "undo of all", w.undo(t, all), "Undone: 2 reviews. 1 review was undone already.")
 	expect("needs_review needs_review needs_review")
 }
 
@@ -361,9 +361,9 @@ func TestUndoOneOfSeveral(t *testing.T) {
 // offer only actions that its reviews allow.
 func TestPutBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.review(t, "plain", demo.Record{"replyStatus": "skipped"})
-	w.review(t, "replied", demo.Record{"replyStatus": "skipped", "replyBody": "Thanks"})
+	w := newTestStudio(t)
+	w.addReview(t, "plain", demo.Record{"replyStatus": "skipped"})
+	w.addReview(t, "replied", demo.Record{"replyStatus": "skipped", "replyBody": "Thanks"})
 	actions := func(tab string) string {
 		var out []string
 		for _, m := range regexp.MustCompile(`name="action" value="(\w+)" id="\w+ticked"`).FindAllStringSubmatch(w.page(t, "/reviews?show="+tab), -1) {
@@ -373,8 +373,8 @@ func TestPutBack(t *testing.T) {
 	}
 	for _, c := range []struct{ id, text, want string }{{"fbk_plain", "", "none"}, {"fbk_replied", "Thanks", "needs_review"}} {
 		_, body := w.answer(t, c.id, c.text, "unskip", nil)
-		has(t, c.id, body, "Put back: it is under Waiting again.", "Show it")
-		if got := w.stored(t, c.id)["replyStatus"]; got != c.want {
+		checkContains(t, c.id, body, "Put back: it is under Waiting again.", "Show it")
+		if got := w.storedReview(t, c.id)["replyStatus"]; got != c.want {
 			t.Errorf("%s is %v, want %s", c.id, got, c.want)
 		}
 	}
@@ -384,19 +384,19 @@ func TestPutBack(t *testing.T) {
 	if got := actions("needs_review"); got != "skip approve" {
 		t.Errorf("actions of To approve: %q", got)
 	}
-	w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "skip"))
+	w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews", "skip"))
 	if got := actions("skipped"); got != "unskip" {
 		t.Errorf("actions of Skipped: %q", got)
 	}
-	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=skipped", "unskip"))
-	has(t, "put back", body, "Put back under Waiting: 2 reviews.")
-	w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=needs_review", "approve"))
+	_, body := w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=skipped", "unskip"))
+	checkContains(t, "put back", body, "Put back under Waiting: 2 reviews.")
+	w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=needs_review", "approve"))
 	if got := actions("approved"); got != "skip withdraw" {
 		t.Errorf("actions of Approved: %q", got)
 	}
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=approved", "withdraw"))
-	has(t, "withdraw", body, "Moved to Drafts: 1 review.")
-	if got := w.stored(t, "fbk_replied")["replyStatus"]; got != "draft" {
+	_, body = w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?show=approved", "withdraw"))
+	checkContains(t, "withdraw", body, "Moved to Drafts: 1 review.")
+	if got := w.storedReview(t, "fbk_replied")["replyStatus"]; got != "draft" {
 		t.Errorf("the reply is %v, want draft", got)
 	}
 }
@@ -404,20 +404,20 @@ func TestPutBack(t *testing.T) {
 // Ensure the previous action can still be undone after an action is refused.
 func TestUndoAfterRefusal(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.review(t, "a", demo.Record{"title": "Is it free?"})
-	w.review(t, "b", demo.Record{"title": nil, "rating": nil, "kind": "mention", "authorName": "mira"})
+	w := newTestStudio(t)
+	w.addReview(t, "a", demo.Record{"title": "Is it free?"})
+	w.addReview(t, "b", demo.Record{"title": nil, "rating": nil, "kind": "mention", "authorName": "mira"})
 	_, body := w.answer(t, "fbk_a", "", "skip", nil)
-	has(t, "skip", body, "Is it free? Skipped.", "Mention by mira")
+	checkContains(t, "skip", body, "Is it free? Skipped.", "Mention by mira")
 	form := fields(t, body, "answer")
 	form.Set("action", "approve")
 	status, refused := w.submit(t, "/reviews/fbk_b", form)
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
-	has(t, "refused", refused, "There is no reply yet.", "Is it free? Skipped.")
+	checkContains(t, "refused", refused, "There is no reply yet.", "Is it free? Skipped.")
 	w.undo(t, refused)
-	if got := w.stored(t, "fbk_a")["replyStatus"]; got != "none" {
+	if got := w.storedReview(t, "fbk_a")["replyStatus"]; got != "none" {
 		t.Errorf("the review is %v after the undo, want none", got)
 	}
 }
@@ -426,14 +426,14 @@ func TestUndoAfterRefusal(t *testing.T) {
 // on its own. Its page lists the reviews that failed, and can retry them.
 func TestBulkResumes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for _, id := range []string{"a", "b", "c"} {
-		w.review(t, id, nil)
+		w.addReview(t, id, nil)
 	}
-	form := w.tick(t, "/reviews", "skip")
+	form := w.tickedForm(t, "/reviews", "skip")
 	var mu sync.Mutex
 	writes := 0
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Method != http.MethodPatch {
@@ -451,14 +451,14 @@ func TestBulkResumes(t *testing.T) {
 		return nil
 	})
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "failed", body, "Skipped 2 reviews.", "1 review could not be changed.", "frozen for now", "Try the failed ones again")
+	checkContains(t, "failed", body, "Skipped 2 reviews.", "1 review could not be changed.", "frozen for now", "Try the failed ones again")
 	if got := w.pauses.get(); len(got) != 1 || got[0] != 30*time.Second {
 		t.Errorf("pauses %v, want one of 30 s", got)
 	}
-	w.service.breakWith(nil)
+	w.transport.respondWith(nil)
 	_, body = w.submit(t, bulkPath(t, body), url.Values{"form": form["form"], "action": {"resume"}})
-	has(t, "again", body, "Skipped 3 reviews.", "Undo")
-	if got := w.stored(t, "fbk_c"); got["replyStatus"] != "skipped" {
+	checkContains(t, "again", body, "Skipped 3 reviews.", "Undo")
+	if got := w.storedReview(t, "fbk_c"); got["replyStatus"] != "skipped" {
 		t.Errorf("fbk_c is %v, want skipped", got["replyStatus"])
 	}
 }
@@ -468,20 +468,20 @@ func TestBulkResumes(t *testing.T) {
 func TestBulkRunsOn(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
-	w := enter(t, s, s.Key(t), nil, func(o *studio.Options) { o.Limits.Bulk = time.Nanosecond })
+	w := startStudio(t, s, s.IssueKey(t), nil, func(o *studio.Options) { o.Limits.Bulk = time.Nanosecond })
 	for _, id := range []string{"a", "b", "c"} {
-		w.review(t, id, nil)
+		w.addReview(t, id, nil)
 	}
-	form := w.tick(t, "/reviews", "skip")
+	form := w.tickedForm(t, "/reviews", "skip")
 	release := make(chan struct{})
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.Method == http.MethodPatch {
 			<-release
 		}
 		return nil
 	})
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "progress", body, "0 of 3", "3 reviews were not tried yet", "It goes on if you leave this page")
+	checkContains(t, "progress", body, "0 of 3", "3 reviews were not tried yet", "It goes on if you leave this page")
 	path := bulkPath(t, body)
 	if r, err := w.browser.Get(w.base + path); err != nil || r.Header.Get("Refresh") == "" {
 		t.Errorf("the progress is not renewed: %v", err)
@@ -489,10 +489,10 @@ func TestBulkRunsOn(t *testing.T) {
 		read(t, r)
 	}
 	_, body = w.submit(t, path, url.Values{"form": form["form"], "action": {"stop"}})
-	has(t, "stop", body, "Stop")
+	checkContains(t, "stop", body, "Stop")
 	close(release)
 	body = w.waitForPage(t, path, "Go on")
-	has(t, "stopped", body, "Stopped at 1 of 3", "Skipped 1 review.", "2 reviews were not tried yet.")
+	checkContains(t, "stopped", body, "Stopped at 1 of 3", "Skipped 1 review.", "2 reviews were not tried yet.")
 	w.submit(t, path, url.Values{"form": form["form"], "action": {"resume"}})
 	w.waitForPage(t, path, "Skipped 3 reviews.")
 	if status, _ := w.get(t, "/bulk/99"); status != http.StatusNotFound {
@@ -505,33 +505,33 @@ func TestBulkRunsOn(t *testing.T) {
 // nothing.
 func TestUndoReply(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", demo.Record{"replyBody": "Before", "replyStatus": "draft"})
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", demo.Record{"replyBody": "Before", "replyStatus": "draft"})
 	for _, action := range []string{"save", "approve", "skip"} {
-		_, body := w.answer(t, id, typed, action, nil)
-		has(t, action, body, "Title one:", "Undo")
-		has(t, "undo "+action, w.undo(t, body), "Title one: Undone", `<h2 id="review" tabindex="-1">Title one`)
-		if diff := differs(map[string]any{"replyBody": "Before", "replyStatus": "draft"}, w.stored(t, id)); diff != "" {
+		_, body := w.answer(t, id, typedText, action, nil)
+		checkContains(t, action, body, "Title one:", "Undo")
+		checkContains(t, "undo "+action, w.undo(t, body), "Title one: Undone", `<h2 id="review" tabindex="-1">Title one`)
+		if diff := recordDiff(map[string]any{"replyBody": "Before", "replyStatus": "draft"}, w.storedReview(t, id)); diff != "" {
 			t.Errorf("review after the undo of %s (-want +got):\n%s", action, diff)
 		}
 	}
-	_, body := w.answer(t, id, typed, "approve", nil)
-	shown := w.undo(t, body)
-	has(t, "typed text", shown, "Your text is in the box again, but it is not stored", " data-kept ", "in two lines</textarea>")
-	form := fields(t, shown, "answer")
+	_, body := w.answer(t, id, typedText, "approve", nil)
+	undonePage := w.undo(t, body)
+	checkContains(t, "typed text", undonePage, "Your text is in the box again, but it is not stored", " data-kept ", "in two lines</textarea>")
+	form := fields(t, undonePage, "answer")
 	if form.Get("was.body") != "Before" {
 		t.Errorf("the form says that %q is stored, want Before", form.Get("was.body"))
 	}
-	hasNot(t, "other review", w.page(t, "/reviews?id="+w.review(t, "two", nil)), " data-kept ")
-	w.answer(t, id, typed, "approve", nil)
+	checkNotContains(t, "other review", w.page(t, "/reviews?id="+w.addReview(t, "two", nil)), " data-kept ")
+	w.answer(t, id, typedText, "approve", nil)
 	page := w.page(t, "/changes")
-	at := changeForm.FindStringSubmatch(page)
-	_, shown = w.submit(t, at[1], fields(t, page, at[2]))
-	has(t, "undo on the page of the latest changes", shown, "Your text is in the box again", "in two lines</textarea>")
-	_, body = w.answer(t, id, typed, "approve", nil)
+	m := changeForm.FindStringSubmatch(page)
+	_, undonePage = w.submit(t, m[1], fields(t, page, m[2]))
+	checkContains(t, "undo on the page of the latest changes", undonePage, "Your text is in the box again", "in two lines</textarea>")
+	_, body = w.answer(t, id, typedText, "approve", nil)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
-	has(t, "late", w.undo(t, body), "Not undone, because it has been changed since")
-	if got := w.stored(t, id)["replyBody"]; got != "Theirs" {
+	checkContains(t, "late", w.undo(t, body), "Not undone, because it has been changed since")
+	if got := w.storedReview(t, id)["replyBody"]; got != "Theirs" {
 		t.Errorf("the reply is %v, want Theirs", got)
 	}
 }
@@ -540,12 +540,12 @@ func TestUndoReply(t *testing.T) {
 // filter, the page says how many of the loaded reviews match.
 func TestInboxFilters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.review(t, "good", demo.Record{"priority": nil, "rating": 5, "postedAt": "2026-08-10T08:00:00Z", "territory": "DE", "appVersion": "4.2"})
-	w.review(t, "bad", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-01-01T08:00:00Z", "territory": "US", "appVersion": "4.1", "flags": []string{"legal"}})
-	w.review(t, "worse", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-08-01T08:00:00Z", "territory": "US", "appVersion": "4.2"})
-	w.review(t, "first", demo.Record{"priority": 3, "rating": 5})
-	w.review(t, "mention", demo.Record{"priority": nil, "rating": nil, "kind": "mention", "source": "reddit"})
+	w := newTestStudio(t)
+	w.addReview(t, "good", demo.Record{"priority": nil, "rating": 5, "postedAt": "2026-08-10T08:00:00Z", "territory": "DE", "appVersion": "4.2"})
+	w.addReview(t, "bad", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-01-01T08:00:00Z", "territory": "US", "appVersion": "4.1", "flags": []string{"legal"}})
+	w.addReview(t, "worse", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-08-01T08:00:00Z", "territory": "US", "appVersion": "4.2"})
+	w.addReview(t, "first", demo.Record{"priority": 3, "rating": 5})
+	w.addReview(t, "mention", demo.Record{"priority": nil, "rating": nil, "kind": "mention", "source": "reddit"})
 	order := func(path string) string {
 		var out []string
 		for _, row := range strings.Split(w.page(t, path), `<li data-id="`)[1:] {
@@ -574,7 +574,7 @@ func TestInboxFilters(t *testing.T) {
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	w := newWorld(t)
+	w := newTestStudio(t)
 	lines := make([]demo.Line, 450)
 	for i := range lines {
 		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
@@ -597,7 +597,7 @@ func TestInboxPages(t *testing.T) {
 	if last := w.page(t, "/reviews?pages=3&stars=1&from=80", "81 to 90 here"); rows(last) != 10 {
 		t.Errorf("%d rows on the last page, want 10", rows(last))
 	}
-	hasNot(t, "all loaded", body, "Load more")
+	checkNotContains(t, "all loaded", body, "Load more")
 }
 
 // Ensure the list of replies to approve stays within the size limit of a page, even if the replies
@@ -605,7 +605,7 @@ func TestInboxPages(t *testing.T) {
 // reaches every review.
 func TestInboxBytes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	lines := make([]demo.Line, 80)
 	for i := range lines {
 		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
@@ -639,26 +639,26 @@ func TestInboxBytes(t *testing.T) {
 // and counts again after a write.
 func TestBadge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", nil)
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", nil)
 	const pending = `data-badge="/badge"`
 	w.Clock.Advance(31 * time.Second) // the count from the first page is now too old
-	has(t, "first page", w.page(t, "/company"), pending)
-	badge := func(want string) {
+	checkContains(t, "first page", w.page(t, "/company"), pending)
+	wantBadge := func(want string) {
 		t.Helper()
 		if status, got := w.get(t, "/badge"); status != http.StatusOK || got != want {
 			t.Errorf("badge %d %q, want %q", status, got, want)
 		}
 	}
-	badge("1")
-	w.review(t, "two", nil) // not stored by the studio, so the badge counts it only after 30 seconds
-	badge("1")
-	hasNot(t, "kept", w.page(t, "/company", "Reviews 1 waiting"), pending)
+	wantBadge("1")
+	w.addReview(t, "two", nil) // not stored by the studio, so the badge counts it only after 30 seconds
+	wantBadge("1")
+	checkNotContains(t, "kept", w.page(t, "/company", "Reviews 1 waiting"), pending)
 	w.Clock.Advance(31 * time.Second)
-	has(t, "old", w.page(t, "/company"), pending)
-	badge("2")
+	checkContains(t, "old", w.page(t, "/company"), pending)
+	wantBadge("2")
 	_, _ = w.answer(t, id, "", "skip", nil)
-	badge("1")
+	wantBadge("1")
 	w.page(t, "/reviews", "Reviews 1 waiting")
 }
 
@@ -666,12 +666,12 @@ func TestBadge(t *testing.T) {
 // and it finds new reviews.
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.review(t, "low", demo.Record{"priority": 9, "replyStatus": "needs_review"})
-	w.review(t, "old", demo.Record{"priority": 1, "postedAt": "2026-07-01T08:00:00Z"})
-	w.review(t, "new", demo.Record{"priority": 1, "replyStatus": "draft", "sentiment": "negative"})
-	w.review(t, "unset", demo.Record{"priority": nil, "replyStatus": "failed", "source": "app_store"})
-	w.review(t, "done", demo.Record{"replyStatus": "posted"})
+	w := newTestStudio(t)
+	w.addReview(t, "low", demo.Record{"priority": 9, "replyStatus": "needs_review"})
+	w.addReview(t, "old", demo.Record{"priority": 1, "postedAt": "2026-07-01T08:00:00Z"})
+	w.addReview(t, "new", demo.Record{"priority": 1, "replyStatus": "draft", "sentiment": "negative"})
+	w.addReview(t, "unset", demo.Record{"priority": nil, "replyStatus": "failed", "source": "app_store"})
+	w.addReview(t, "done", demo.Record{"replyStatus": "posted"})
 	order := func(path string) (out []string) {
 		for _, row := range strings.Split(w.page(t, path), `<li data-id="`)[1:] {
 			id, _, _ := strings.Cut(row, `"`)
@@ -690,7 +690,7 @@ func TestInbox(t *testing.T) {
 	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 2 {
 		t.Errorf("%d reviews are new, want 2: %s", strings.Count(body, "fbk_"), body)
 	}
-	w.review(t, "newest", nil)
+	w.addReview(t, "newest", nil)
 	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 3 || !strings.Contains(body, "fbk_newest") {
 		t.Errorf("%d reviews are new, want 3 with fbk_newest: %s", strings.Count(body, "fbk_"), body)
 	}
@@ -718,9 +718,9 @@ func sameWords(got []string, want string) bool {
 // and the inbox list these reviews in the same order.
 func TestOneCount(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	for i, status := range []string{"none", "needs_review", "draft", "failed", "approved", "skipped", "posted"} {
-		w.review(t, strings.ReplaceAll(status, "_", ""), demo.Record{"replyStatus": status, "priority": 9 - i, "body": "The words of " + status})
+		w.addReview(t, strings.ReplaceAll(status, "_", ""), demo.Record{"replyStatus": status, "priority": 9 - i, "body": "The words of " + status})
 	}
 	list := w.page(t, "/reviews", "2 waiting", "Reviews 2 waiting", "The words of none", "Aug 1, 2026 · Author none")
 	overview := w.page(t, "/", "Waiting for an answer 2", "Reviews 2 waiting")
@@ -729,29 +729,29 @@ func TestOneCount(t *testing.T) {
 		if first, second := strings.Index(body, "id=fbk_needsreview"), strings.Index(body, "id=fbk_none"); first < 0 || second < first {
 			t.Errorf("%s: the order is another: %d %d", name, first, second)
 		}
-		hasNot(t, name, body, "fbk_draft", "fbk_failed")
+		checkNotContains(t, name, body, "fbk_draft", "fbk_failed")
 	}
 }
 
 // Ensure a user can withdraw the approval of a reply on its page, and can approve a different text.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
 	w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "the program that posts your replies sends it", `value="approve" id="reapprove">Approve this text`)
 	_, body := w.answer(t, id, "Thank you", "approve", nil)
-	has(t, "another text", body, "Approved.")
-	if diff := differs(map[string]any{"replyStatus": "approved", "replyBody": "Thank you"}, w.stored(t, id)); diff != "" {
+	checkContains(t, "another text", body, "Approved.")
+	if diff := recordDiff(map[string]any{"replyStatus": "approved", "replyBody": "Thank you"}, w.storedReview(t, id)); diff != "" {
 		t.Errorf("review (-want +got):\n%s", diff)
 	}
 	status, body := w.answer(t, id, "Thanks", "withdraw", nil)
 	if status != http.StatusOK {
-		t.Errorf("status %d, want 200: %s", status, shown(body))
+		t.Errorf("status %d, want 200: %s", status, visibleText(body))
 	}
-	if diff := differs(map[string]any{"replyStatus": "draft", "replyBody": "Thanks"}, w.stored(t, id)); diff != "" {
+	if diff := recordDiff(map[string]any{"replyStatus": "draft", "replyBody": "Thanks"}, w.storedReview(t, id)); diff != "" {
 		t.Errorf("review (-want +got):\n%s", diff)
 	}
-	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
+	checkContains(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
 // Ensure the overview first lists what has stopped working, with links, and then the waiting
@@ -759,7 +759,7 @@ func TestTakeBackApproval(t *testing.T) {
 // still be listed.
 func TestAttention(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	body := w.page(t, "/", "2 posts overdue")
 	if trouble := strings.Index(body, `aria-labelledby="trouble"`); trouble < 0 || trouble > strings.Index(body, `aria-labelledby="waiting"`) {
 		t.Error("what needs attention stands last")
@@ -768,16 +768,16 @@ func TestAttention(t *testing.T) {
 	rows, _, _ = strings.Cut(rows, "</section>")
 	paths := links.FindAllStringSubmatch(rows, -1)
 	if len(paths) == 0 || len(paths) != strings.Count(rows, "<li>") {
-		t.Fatal("rows without a link: ", shown(rows))
+		t.Fatal("rows without a link: ", visibleText(rows))
 	}
 	for _, path := range paths {
 		w.page(t, path[1])
 	}
 	w.page(t, "/posts/list?status=overdue", "Late words")
 	w.page(t, "/posts/pst_late", "scheduled</span> <span class=\"badge red\">overdue")
-	has(t, "list", rowOf(t, w.page(t, "/posts/list"), "pst_late"), "overdue")
-	has(t, "calendar", rowOf(t, w.page(t, "/posts"), "pst_late"), "overdue")
-	hasNot(t, "in time", w.page(t, "/posts?month=2026-09"), "overdue")
+	checkContains(t, "list", rowOf(t, w.page(t, "/posts/list"), "pst_late"), "overdue")
+	checkContains(t, "calendar", rowOf(t, w.page(t, "/posts"), "pst_late"), "overdue")
+	checkNotContains(t, "in time", w.page(t, "/posts?month=2026-09"), "overdue")
 }
 
 // rowOf returns the row that contains the link to a post.
@@ -785,7 +785,7 @@ func rowOf(t *testing.T, body, id string) string {
 	t.Helper()
 	_, row, found := strings.Cut(body, `href="/posts/`+id+`"`)
 	if !found {
-		t.Fatalf("no %s: %s", id, shown(body))
+		t.Fatalf("no %s: %s", id, visibleText(body))
 	}
 	row, _, _ = strings.Cut(row, "</li>")
 	return row

@@ -46,11 +46,11 @@ const auditsPerPage = 50
 // sites.
 const everySite = "all"
 
-// siteScreens adds the pages for sites, their goals and their audits.
-func (s *Studio) siteScreens(page, bare func(string, func(*pageRequest) *view)) {
+// addSiteScreens adds the pages for sites, their goals and their audits.
+func (s *Studio) addSiteScreens(page, handle func(string, func(*pageRequest) *view)) {
 	page("GET /sites", s.sites)
 	page("GET /audits/{id}", s.audit)
-	bare("GET /audits/{id}/findings.json", s.findingsFile)
+	handle("GET /audits/{id}/findings.json", s.findingsFile)
 	addRecordScreens(page, "/sites", (*pageRequest).siteScreens)
 	addRecordScreens(page, "/sites/{site}/goals", (*pageRequest).siteGoalScreens)
 }
@@ -145,15 +145,15 @@ func (d *sitesData) Chart() template.HTML {
 	if len(l.Names) < 2 || d.Site == nil {
 		return ""
 	}
-	l.Open = len(l.Names)
+	l.FirstOpen = len(l.Names)
 	return l.SVG()
 }
 
 // siteScreens returns the screens that create, edit and delete sites.
 func (v *pageRequest) siteScreens() recordScreens[client.Site] {
-	at := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
+	sitePath := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
 	return recordScreens[client.Site]{
-		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: at,
+		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: sitePath,
 		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
 		id:       func(s client.Site) string { return s.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Site, error) {
@@ -176,8 +176,8 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 			}
 			return out
 		},
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Site, error) {
-			name, domains, zone, active := c.required("name"), c.list("domains"), c.text("timezone"), c.flag("active")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Site, error) {
+			name, domains, zone, active := c.requiredText("name"), c.list("domains"), c.text("timezone"), c.flag("active")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Site, error) {
 					return v.api.UpdateOptimiseSite(ctx, client.UpdateOptimiseSiteInput{SiteID: id, Name: name, Domains: domains, Timezone: zone, Active: active}, options...)
@@ -205,8 +205,8 @@ func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 			return v.api.DeleteOptimiseGoal(ctx, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
 		},
 		fields: siteGoalFields,
-		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
-			name, pattern, active := c.required("name"), c.required("pattern"), c.flag("active")
+		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
+			name, pattern, active := c.requiredText("name"), c.requiredText("pattern"), c.flag("active")
 			kind, match := enumValue[client.OptimiseGoalKind](c.text("kind")), enumValue[client.OptimiseGoalMatch](c.text("matchType"))
 			value, order := c.decimal("value"), c.integer("order")
 			if id != "" {

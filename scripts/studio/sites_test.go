@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// audit stores an audit and returns its id.
-func (w *world) audit(t *testing.T, site, day string, seo int, findings string) string {
+// createAudit stores an audit and returns its id.
+func (w *testStudio) createAudit(t *testing.T, site, day string, seo int, findings string) string {
 	t.Helper()
 	return w.create(t, "/optimise/audits", fmt.Sprintf(`{"rootUrl":"https://a.example","siteId":%q,"startedAt":"%sT08:00:00Z","scoreSeo":%d,"scoreAeo":50,"findings":%s}`, site, day, seo, findings))["id"].(string)
 }
@@ -28,18 +28,18 @@ const newFindings = `[{"url":"https://a.example/","score":60,"findings":[{"rule"
 // contain the id of the previous audit.
 func TestWhyAScoreFell(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	site := w.create(t, "/optimise/sites", `{"name":"Website","domains":["a.example"]}`)["id"].(string)
 	other := w.create(t, "/optimise/sites", `{"name":"Help"}`)["id"].(string)
-	before := w.audit(t, site, "2026-07-01", 84, oldFindings)
-	w.audit(t, other, "2026-07-02", 20, newFindings)
-	now := w.audit(t, site, "2026-07-03", 71, newFindings)
+	before := w.createAudit(t, site, "2026-07-01", 84, oldFindings)
+	w.createAudit(t, other, "2026-07-02", 20, newFindings)
+	now := w.createAudit(t, site, "2026-07-03", 71, newFindings)
 	list := w.page(t, "/sites?site="+site, "Website", "Jul 3, 2026", "SEO 71 −13", "AEO 50 ±0", "Why it fell", "Scores over time")
 	if n := strings.Count(list, "Why it fell"); n != 1 {
-		t.Errorf("%d audits are explained, want 1: %s", n, shown(list))
+		t.Errorf("%d audits are explained, want 1: %s", n, visibleText(list))
 	}
 	if strings.Index(list, "Jul 3, 2026") > strings.Index(list, "Jul 1, 2026") {
-		t.Errorf("the list does not begin with the newest audit: %s", shown(list))
+		t.Errorf("the list does not begin with the newest audit: %s", visibleText(list))
 	}
 	w.page(t, "/sites?site=all", "SEO 20", "SEO 71 −13")
 	for _, path := range []string{"/audits/" + now, "/audits/" + now + "?before=" + before} {
@@ -47,13 +47,13 @@ func TestWhyAScoreFell(t *testing.T) {
 		fresh, gone, _ := strings.Cut(body, "Issues that are gone")
 		gone, _, _ = strings.Cut(gone, `id="findings"`)
 		if strings.Contains(fresh, "Nobody is named.") || !strings.Contains(gone, "Nobody is named.") || strings.Contains(gone, "The title") {
-			t.Errorf("gone are %s, want only: Nobody is named. New are %s", shown(gone), shown(fresh))
+			t.Errorf("gone are %s, want only: Nobody is named. New are %s", visibleText(gone), visibleText(fresh))
 		}
 	}
 	w.page(t, "/audits/"+now+"?by=page", "/ score 60 −30", "1 page has no issue.")
 	w.page(t, "/audits/"+before, "nothing to compare with")
-	body := w.page(t, "/audits/"+now+"?before="+w.audit(t, other, "2026-06-01", 1, "[]"))
-	hasNot(t, "of another site", body, "What changed", "fell from")
+	body := w.page(t, "/audits/"+now+"?before="+w.createAudit(t, other, "2026-06-01", 1, "[]"))
+	checkNotContains(t, "of another site", body, "What changed", "fell from")
 	file := w.page(t, "/audits/"+now+"/findings.json")
 	if !json.Valid([]byte(file)) || !strings.Contains(file, `"score": 95`) {
 		t.Errorf("the file is no JSON, or lacks the score of 95: %s", file)
@@ -64,23 +64,23 @@ func TestWhyAScoreFell(t *testing.T) {
 // size.
 func TestFindingsOfAnyShape(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	site := w.create(t, "/optimise/sites", `{"name":"Website"}`)["id"].(string)
-	w.page(t, "/audits/"+w.audit(t, site, "2026-07-01", 1, `{"depth":3,"<script>":{"a":[1,true,null]}}`), "depth: 3", "<script>:", "a shape of their own")
-	w.page(t, "/audits/"+w.audit(t, site, "2026-07-02", 1, `[]`), "The audit found no issues.")
-	w.page(t, "/audits/"+w.audit(t, site, "2026-07-03", 1, `null`), "No findings are stored with this audit.")
+	w.page(t, "/audits/"+w.createAudit(t, site, "2026-07-01", 1, `{"depth":3,"<script>":{"a":[1,true,null]}}`), "depth: 3", "<script>:", "a shape of their own")
+	w.page(t, "/audits/"+w.createAudit(t, site, "2026-07-02", 1, `[]`), "The audit found no issues.")
+	w.page(t, "/audits/"+w.createAudit(t, site, "2026-07-03", 1, `null`), "No findings are stored with this audit.")
 	many := make([]string, 1500)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"page":"/%d","severity":"<s>","text":%q}`, i, strings.Repeat("<&\"long", 40)+fmt.Sprint(i))
 	}
-	large := w.audit(t, site, "2026-07-04", 1, "["+strings.Join(many, ",")+"]")
+	large := w.createAudit(t, site, "2026-07-04", 1, "["+strings.Join(many, ",")+"]")
 	for _, by := range []string{"severity", "page"} {
 		body := w.page(t, "/audits/"+large+"?by="+by, "more issues are in the JSON file.")
 		if len(body) > bytesMax || strings.Contains(body, "<s>") {
 			t.Errorf("%s: %d bytes", by, len(body))
 		}
 	}
-	body := w.page(t, "/audits/"+w.audit(t, site, "2026-07-05", 1, `{"x":`+string(encoded(t, strings.Repeat("y", 1<<19)))+`}`), "This is the beginning")
+	body := w.page(t, "/audits/"+w.createAudit(t, site, "2026-07-05", 1, `{"x":`+string(marshalJSON(t, strings.Repeat("y", 1<<19)))+`}`), "This is the beginning")
 	if len(body) > bytesMax {
 		t.Errorf("%d bytes, want at most %d", len(body), bytesMax)
 	}
@@ -91,7 +91,7 @@ func TestFindingsOfAnyShape(t *testing.T) {
 // nor deleted.
 func TestSitesAndGoals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.page(t, "/sites", "There is no site yet")
 	form := fields(t, w.page(t, "/sites/new"), "profile")
 	form.Set("name", "Website")
@@ -99,54 +99,54 @@ func TestSitesAndGoals(t *testing.T) {
 	form.Set("active", "true")
 	for range 2 {
 		_, body := w.submit(t, "/sites", form)
-		has(t, "created", body, "Saved.", "Website", "No audits yet", "workspace api create_optimise_audit")
+		checkContains(t, "created", body, "Saved.", "Website", "No audits yet", "workspace api create_optimise_audit")
 	}
 	sites := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/optimise/sites", "").Items(t)
 	if len(sites) != 1 {
 		t.Fatalf("%d sites, want 1: %v", len(sites), sites)
 	}
-	if diff := differs(map[string]any{"domains": []any{"a.example", "b.example"}, "active": true}, sites[0]); diff != "" {
+	if diff := recordDiff(map[string]any{"domains": []any{"a.example", "b.example"}, "active": true}, sites[0]); diff != "" {
 		t.Fatalf("stored site (-want +got):\n%s", diff)
 	}
 	site := sites[0]["id"].(string)
 	goals := "/sites/" + site + "/goals"
-	form = w.edited(t, goals+"/new")
+	form = w.editForm(t, goals+"/new")
 	form.Set("name", "Trial started")
 	form.Set("pattern", "/welcome")
 	form.Set("value", "a lot")
 	form.Set("active", "true")
 	status, body := w.submit(t, goals, form)
-	has(t, "refused", body, "must be a number such as 12.5", `value="a lot"`)
+	checkContains(t, "refused", body, "must be a number such as 12.5", `value="a lot"`)
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
 	form.Set("value", "12.5")
 	_, body = w.submit(t, goals, form)
-	has(t, "goal", body, "Saved.", "Trial started", "exact /welcome", "worth 12.5")
+	checkContains(t, "goal", body, "Saved.", "Trial started", "exact /welcome", "worth 12.5")
 	goal := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/optimise"+goals, "").Items(t)[0]
 	path := goals + "/" + goal["id"].(string)
-	first := w.edited(t, path)
-	second := w.edited(t, path)
+	first := w.editForm(t, path)
+	second := w.editForm(t, path)
 	first.Set("name", "Theirs")
 	_, body = w.submit(t, path, first)
-	has(t, "changed", body, "Saved.")
+	checkContains(t, "changed", body, "Saved.")
 	second.Set("name", "Mine")
 	status, body = w.submit(t, path, second)
-	has(t, "conflict", body, "Somebody else changed the goal", `value="Mine"`, "Stored now: Theirs")
+	checkContains(t, "conflict", body, "Somebody else changed the goal", `value="Mine"`, "Stored now: Theirs")
 	if status != http.StatusPreconditionFailed {
 		t.Errorf("status %d, want 412", status)
 	}
 	_, body = w.submit(t, path+"/delete", url.Values{"form": second["form"], "etag": second["etag"]})
-	has(t, "deleted too late", body, "so it was not deleted", "Theirs")
-	now := w.edited(t, path)
-	_, body = w.submit(t, path+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
-	has(t, "goal deleted", body, "Deleted.", "There is none yet")
-	now = w.edited(t, "/sites/"+site)
-	_, body = w.submit(t, "/sites/"+site+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
-	has(t, "site deleted", body, "Deleted.", "There is no site yet")
+	checkContains(t, "deleted too late", body, "so it was not deleted", "Theirs")
+	latestForm := w.editForm(t, path)
+	_, body = w.submit(t, path+"/delete", url.Values{"form": latestForm["form"], "etag": latestForm["etag"]})
+	checkContains(t, "goal deleted", body, "Deleted.", "There is none yet")
+	latestForm = w.editForm(t, "/sites/"+site)
+	_, body = w.submit(t, "/sites/"+site+"/delete", url.Values{"form": latestForm["form"], "etag": latestForm["etag"]})
+	checkContains(t, "site deleted", body, "Deleted.", "There is no site yet")
 	for _, path := range []string{"/sites/sit_none", "/sites?site=sit_none", "/audits/aud_none", "/sites/sit_none/goals/gol_none"} {
 		if status, body := w.get(t, path); status != http.StatusNotFound {
-			t.Errorf("%s: status %d, want 404: %s", path, status, shown(body))
+			t.Errorf("%s: status %d, want 404: %s", path, status, visibleText(body))
 		}
 	}
 }
@@ -155,13 +155,13 @@ func TestSitesAndGoals(t *testing.T) {
 // the key lacks.
 func TestSitesScopes(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t, auth.CompanyRead, auth.OptimiseRead)
+	w := newDemoStudio(t, auth.CompanyRead, auth.OptimiseRead)
 	body := w.page(t, "/sites", "Trial started", "complete")
-	hasNot(t, "reader", body, "New site", "New goal", "Edit site")
-	none := newWorld(t, auth.CompanyRead)
+	checkNotContains(t, "reader", body, "New site", "New goal", "Edit site")
+	noScope := newTestStudio(t, auth.CompanyRead)
 	for _, path := range []string{"/sites", "/audits/aud_1", "/sites/sit_1"} {
-		status, body := none.get(t, path)
-		has(t, path, body, "This key lacks the scope optimise:read")
+		status, body := noScope.get(t, path)
+		checkContains(t, path, body, "This key lacks the scope optimise:read")
 		if status != http.StatusForbidden {
 			t.Errorf("%s: status %d, want 403", path, status)
 		}

@@ -42,8 +42,8 @@ var startSteps = []struct {
 	{"keys:write", firstStep{ID: "agent", Title: "A key for an agent that drafts", Why: "It reads, and drafts replies and posts. People decide about them.", Path: "/keys?preset=" + draftingPreset + "#newkey"}},
 }
 
-// startScreens adds the forms of the first steps that belong to no other page.
-func (s *Studio) startScreens(page func(string, func(*pageRequest) *view)) {
+// addStartScreens adds the forms of the first steps that belong to no other page.
+func (s *Studio) addStartScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /start/board", s.firstBoard)
 	page("POST /start/board", s.createFirstBoard)
 	page("GET /start/number", s.firstNumber)
@@ -53,22 +53,22 @@ func (s *Studio) startScreens(page func(string, func(*pageRequest) *view)) {
 	page("POST /reviews/paste", s.storeReviews)
 }
 
-// start remembers what is known about the first steps, so that a page reads only what may have
-// changed.
-type start struct {
+// firstStepsState remembers what is known about the first steps, so that a page reads only what may
+// have changed.
+type firstStepsState struct {
 	mu    sync.Mutex
 	done  map[string]bool // keyed by the ID of a step; a step that is done stays done
 	shown bool            // the list has been shown and is not complete
 	over  bool            // the list is complete, or the company was already in use
 }
 
-func (s *start) isDone(ids ...string) bool {
+func (s *firstStepsState) isDone(ids ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !slices.ContainsFunc(ids, func(id string) bool { return !s.done[id] })
 }
 
-func (s *start) mark(id string, done bool) {
+func (s *firstStepsState) mark(id string, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done == nil {
@@ -78,39 +78,39 @@ func (s *start) mark(id string, done bool) {
 }
 
 // isShown reports whether the overview shows the list.
-func (s *start) isShown() bool {
+func (s *firstStepsState) isShown() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shown
 }
 
 // isOver reports whether the overview need not read anything for the list.
-func (s *start) isOver() bool {
+func (s *firstStepsState) isOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over
 }
 
-// show stores whether the overview shows the list. over means that the overview will never show it
-// again.
-func (s *start) show(shown, over bool) {
+// setShown stores whether the overview shows the list. over means that the overview will never show
+// it again.
+func (s *firstStepsState) setShown(shown, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown, s.over = shown, over
 }
 
-// startHidden is the name of the cookie whose value is the company for which a user has hidden the
-// list.
-const startHidden = "workspace_start_hidden"
+// startHiddenCookie is the name of the cookie whose value is the company for which a user has
+// hidden the list.
+const startHiddenCookie = "workspace_start_hidden"
 
 func (v *pageRequest) hasHiddenStart() bool {
 	company := v.frameData().company
-	return slices.ContainsFunc(v.r.CookiesNamed(startHidden), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
+	return slices.ContainsFunc(v.r.CookiesNamed(startHiddenCookie), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
 }
 
 // setStartHidden hides the list of a company, or shows it again if id is empty.
 func (v *pageRequest) setStartHidden(id string) {
-	c := &http.Cookie{Name: startHidden, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.team, MaxAge: int((365 * 24 * time.Hour).Seconds())}
+	c := &http.Cookie{Name: startHiddenCookie, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.shared, MaxAge: int((365 * 24 * time.Hour).Seconds())}
 	if id == "" {
 		c.MaxAge = -1
 	}
@@ -120,8 +120,8 @@ func (v *pageRequest) setStartHidden(id string) {
 // hideStart hides the list of first steps in this browser.
 func (s *Studio) hideStart(v *pageRequest) *view {
 	v.setStartHidden(v.r.PostForm.Get("company"))
-	s.start.show(false, false)
-	return v.done("/", nil, notice{Text: "The first steps are hidden in this browser.", Undo: func(v *pageRequest) notice {
+	s.firstSteps.setShown(false, false)
+	return v.redirectWithNotice("/", nil, notice{Text: "The first steps are hidden in this browser.", Undo: func(v *pageRequest) notice {
 		v.setStartHidden("")
 		return notice{Text: "The first steps are shown again."}
 	}})
@@ -131,7 +131,7 @@ func (s *Studio) hideStart(v *pageRequest) *view {
 // ended, list returns the list, or nil if the overview does not show it. A company that already has
 // metrics, a board, reviews and posts never sees it.
 func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
-	s, frame := &v.Studio.start, v.frameData()
+	s, frame := &v.Studio.firstSteps, v.frameData()
 	if s.isOver() || v.hasHiddenStart() {
 		return func() *startData { return nil }
 	}
@@ -150,19 +150,19 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 	mark("post", len(d.Posts.Value.Items)+len(d.Overdue.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
 	inUse := func() bool { return !s.isShown() && s.isDone("board", "number", "reviews", "post") }
 	if inUse() {
-		s.show(false, true)
+		s.setShown(false, true)
 		return func() *startData { return nil }
 	}
 	var reads []func()
 	if !s.isDone("reviews") && !unknown["reviews"] {
-		stored := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
-		reads = append(reads, func() { mark("reviews", len(stored.Value.Items) > 0, stored.Failure) })
+		reviews := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
+		reads = append(reads, func() { mark("reviews", len(reviews.Value.Items) > 0, reviews.Failure) })
 	}
 	if !s.isDone("post") && !unknown["post"] {
-		stored := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+		posts := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 			return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{Limit: client.Value(1)}, options...)
 		})
-		reads = append(reads, func() { mark("post", len(stored.Value.Items) > 0, stored.Failure) })
+		reads = append(reads, func() { mark("post", len(posts.Value.Items) > 0, posts.Failure) })
 	}
 	if !s.isDone("voice") {
 		kit := startCall(v, "context:read", "The brand's voice", v.api.GetContextBrandKit)
@@ -188,7 +188,7 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			read()
 		}
 		if inUse() {
-			s.show(false, true)
+			s.setShown(false, true)
 			return nil
 		}
 		return v.listFirstSteps(unknown)
@@ -198,13 +198,13 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 // markKeys marks the steps that are done because these keys exist.
 func (v *pageRequest) markKeys(keys ...client.Key) {
 	for step, scopes := range map[string][2]string{"ci": {"metrics:write", "keys:write"}, "agent": {"feedback:draft", "feedback:write"}} {
-		v.Studio.start.mark(step, slices.ContainsFunc(keys, func(k client.Key) bool { return v.isFor(k, scopes[0], scopes[1]) }))
+		v.Studio.firstSteps.mark(step, slices.ContainsFunc(keys, func(k client.Key) bool { return v.isOtherKeyWith(k, scopes[0], scopes[1]) }))
 	}
 }
 
-// isFor reports whether k is in use, is not the studio's own key, and has the first of the given
-// scopes but not the second.
-func (v *pageRequest) isFor(k client.Key, with, without string) bool {
+// isOtherKeyWith reports whether k is in use, is not the studio's own key, and has the first of the
+// given scopes but not the second.
+func (v *pageRequest) isOtherKeyWith(k client.Key, with, without string) bool {
 	return stateOf(k, v.Now()) == "in use" && (v.key == nil || k.ID != v.key.ID) && k.Allows(with) && !k.Allows(without)
 }
 
@@ -217,7 +217,7 @@ func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
 		if unknown[step.ID] || !v.may(s.scope) || s.scope == "keys:write" && v.SaveSecret == nil {
 			continue
 		}
-		if step.Done = v.Studio.start.isDone(step.ID); step.Done {
+		if step.Done = v.Studio.firstSteps.isDone(step.ID); step.Done {
 			out.Done++
 		} else if out.Next == "" {
 			out.Next = step.ID
@@ -225,9 +225,9 @@ func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
 		out.Steps = append(out.Steps, step)
 	}
 	if out.Next == "" {
-		v.Studio.start.show(false, len(out.Steps) > 0)
+		v.Studio.firstSteps.setShown(false, len(out.Steps) > 0)
 		return nil
 	}
-	v.Studio.start.show(true, false)
+	v.Studio.firstSteps.setShown(true, false)
 	return out
 }

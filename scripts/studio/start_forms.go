@@ -62,7 +62,7 @@ func (v *pageRequest) startPage(place, title string, sent url.Values, refused *f
 // createFirstBoard creates a board and its items. Sending the form twice creates them once.
 func (s *Studio) createFirstBoard(v *pageRequest) *view {
 	sent := v.r.PostForm
-	c := &changes{sent: sent}
+	c := &formChanges{sent: sent}
 	var items []client.CreatePlanItemInput
 	for _, column := range boardColumns {
 		for i, title := range lines(sent.Get(column.id)) {
@@ -102,11 +102,11 @@ func (s *Studio) createFirstBoard(v *pageRequest) *view {
 			missing, failed = append(missing, items[i].Title), r.Failure
 		}
 	}
-	what := notice{Record: board.Value.Name.Or(""), Text: fmt.Sprintf("Created with %s. Visitors see it once you publish it.", phrase.Plural(len(items), "item", "items"))}
+	msg := notice{Record: board.Value.Name.Or(""), Text: fmt.Sprintf("Created with %s. Visitors see it once you publish it.", phrase.Plural(len(items), "item", "items"))}
 	if failed != nil {
-		what.Bad, what.Text = true, fmt.Sprintf("The roadmap was created, but not these items: %s. %s", strings.Join(missing, "; "), failed.Text())
+		msg.Bad, msg.Text = true, fmt.Sprintf("The roadmap was created, but not these items: %s. %s", strings.Join(missing, "; "), failed.Text())
 	}
-	return v.finish(boardPath(board.Value.ID), what)
+	return v.finish(boardPath(board.Value.ID), msg)
 }
 
 func (s *Studio) firstNumber(v *pageRequest) *view { return v.firstNumberPage(nil, nil) }
@@ -115,7 +115,7 @@ func (s *Studio) firstNumber(v *pageRequest) *view { return v.firstNumberPage(ni
 var numberUnits = []client.MetricsUnit{client.MetricsUnitCount, client.MetricsUnitCurrencyMinor, client.MetricsUnitRatio, client.MetricsUnitDurationMs}
 
 func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
-	text := func(all []client.MetricsUnit) (out []string) {
+	unitNames := func(all []client.MetricsUnit) (out []string) {
 		for _, u := range all {
 			out = append(out, string(u))
 		}
@@ -123,7 +123,7 @@ func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 	}
 	fields := []*field{
 		{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "What people call it, such as Sign-ups."},
-		{Name: "unit", Label: "What one value is", Kind: "choice", Required: true, Choices: text(numberUnits), Labels: map[string]string{
+		{Name: "unit", Label: "What one value is", Kind: "choice", Required: true, Choices: unitNames(numberUnits), Labels: map[string]string{
 			string(client.MetricsUnitCount): "a number of things", string(client.MetricsUnitCurrencyMinor): "money", string(client.MetricsUnitRatio): "a share, in percent", string(client.MetricsUnitDurationMs): "a duration, in milliseconds"}},
 		{Name: "aggregation", Label: "The value of a week or a month", Kind: "choice", Required: true,
 			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationLast), string(client.MetricsAggregationAvg)},
@@ -141,7 +141,7 @@ func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 // metric.
 func (s *Studio) createFirstNumber(v *pageRequest) *view {
 	sent := v.r.PostForm
-	c := &changes{sent: sent}
+	c := &formChanges{sent: sent}
 	name, unit := typedField(sent, "name"), typedField(sent, "unit")
 	key := keyOf(name)
 	if key == "" {
@@ -166,8 +166,8 @@ func (s *Studio) createFirstNumber(v *pageRequest) *view {
 		}
 		return v.firstNumberPage(sent, failed)
 	}
-	shown := url.Values{"key": {cmp.Or(defined.Value.Key, key)}, "range": {"30d"}}
-	return v.finish("/metrics?"+shown.Encode(), v.pushFirstValues(defined.Value, sent))
+	query := url.Values{"key": {cmp.Or(defined.Value.Key, key)}, "range": {"30d"}}
+	return v.finish("/metrics?"+query.Encode(), v.pushFirstValues(defined.Value, sent))
 }
 
 // pushPointsMax is the maximum number of points in one push.

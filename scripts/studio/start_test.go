@@ -13,13 +13,13 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// fill opens a form, sets the given fields as a browser would, and sends it.
-func (w *world) fill(t *testing.T, path, id, action string, set map[string]string) (body string) {
+// fillAndSubmit opens a form, sets the given fields as a browser would, and sends it.
+func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set map[string]string) (body string) {
 	t.Helper()
 	form := fields(t, w.page(t, path), id)
 	for name := range form {
-		if own, is := strings.CutPrefix(name, "was."); is {
-			form.Set(own, form.Get(name))
+		if field, ok := strings.CutPrefix(name, "was."); ok {
+			form.Set(field, form.Get(name))
 		}
 	}
 	for name, value := range set {
@@ -27,13 +27,13 @@ func (w *world) fill(t *testing.T, path, id, action string, set map[string]strin
 	}
 	status, body := w.submit(t, action, form)
 	if status != http.StatusOK {
-		t.Fatalf("%s: status %d, want 200: %s", action, status, shown(body))
+		t.Fatalf("%s: status %d, want 200: %s", action, status, visibleText(body))
 	}
 	return body
 }
 
 // count returns the number of calls that reached the service.
-func (p *inProcess) count() int {
+func (p *serviceTransport) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
@@ -54,45 +54,45 @@ func stepsLeft(body string) (out []string) {
 // disappears after the last step.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	count := 9
-	left := func(step string) {
+	w := newTestStudio(t)
+	remaining := 9
+	wantStepsLeft := func(step string) {
 		t.Helper()
 		body := w.page(t, "/")
-		if got := stepsLeft(body); len(got) != count || len(got) > 0 && !strings.Contains(shown(body), fmt.Sprintf("%d of 9 done", 9-count)) {
-			t.Errorf("after %s: %d steps are left, want %d: %v", step, len(got), count, got)
+		if got := stepsLeft(body); len(got) != remaining || len(got) > 0 && !strings.Contains(visibleText(body), fmt.Sprintf("%d of 9 done", 9-remaining)) {
+			t.Errorf("after %s: %d steps are left, want %d: %v", step, len(got), remaining, got)
 		}
 	}
-	calls := w.service.count()
-	left("nothing")
-	if n := w.service.count() - calls; n > callsMax {
+	calls := w.transport.count()
+	wantStepsLeft("nothing")
+	if n := w.transport.count() - calls; n > callsMax {
 		t.Errorf("the overview of an empty company makes %d calls, want at most %d", n, callsMax)
 	}
-	w.fill(t, "/company", "profile", "/company", map[string]string{"timezone": "Europe/Berlin"})
-	count--
-	left("the time zone")
-	w.fill(t, "/brand", "profile", "/brand", map[string]string{"voiceTone": "calm"})
-	count--
-	left("the voice")
+	w.fillAndSubmit(t, "/company", "profile", "/company", map[string]string{"timezone": "Europe/Berlin"})
+	remaining--
+	wantStepsLeft("the time zone")
+	w.fillAndSubmit(t, "/brand", "profile", "/brand", map[string]string{"voiceTone": "calm"})
+	remaining--
+	wantStepsLeft("the voice")
 
-	body := w.fill(t, "/start/board", "profile", "/start/board", map[string]string{"name": "Roadmap", "now": "Offline mode\r\nExport", "done": "Search"})
-	has(t, "the board", body, "Created with 3 items", "Publishing would add 3 items", "Offline mode", "First steps")
-	count--
-	left("the board")
+	body := w.fillAndSubmit(t, "/start/board", "profile", "/start/board", map[string]string{"name": "Roadmap", "now": "Offline mode\r\nExport", "done": "Search"})
+	checkContains(t, "the board", body, "Created with 3 items", "Publishing would add 3 items", "Offline mode", "First steps")
+	remaining--
+	wantStepsLeft("the board")
 	board := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)[0]["id"].(string)
 	_, rest, _ := strings.Cut(body, `action="/roadmap/publish/`)
 	publish := url.Values{}
-	for _, m := range hidden.FindAllStringSubmatch(rest[:strings.Index(rest, "</form>")], -1) {
+	for _, m := range hiddenInput.FindAllStringSubmatch(rest[:strings.Index(rest, "</form>")], -1) {
 		publish.Set(m[1], strings.ReplaceAll(m[2], "&#34;", `"`))
 	}
 	_, body = w.submit(t, "/roadmap/publish/"+board, publish)
-	has(t, "published", body, "Published version 1: visitors see 3 items")
-	count--
-	left("publishing")
+	checkContains(t, "published", body, "Published version 1: visitors see 3 items")
+	remaining--
+	wantStepsLeft("publishing")
 
 	pasted := map[string]string{"reviews": "stars\ttext\tauthor\tdate\r\n2\tIt is slow\tAda\t2026-08-01\r\n5\tLovely\tBen\t2026-08-02\r\n9\tBroken\tCy\t", "source": "app_store", "do": "preview"}
-	body = w.fill(t, "/reviews/paste", "paste", "/reviews/paste", pasted)
-	has(t, "the preview", body, "2 reviews found", "Nothing is stored yet", "It is slow", "Ada · App Store · Aug 1, 2026", `Row 4 has the rating "9"`)
+	body = w.fillAndSubmit(t, "/reviews/paste", "paste", "/reviews/paste", pasted)
+	checkContains(t, "the preview", body, "2 reviews found", "Nothing is stored yet", "It is slow", "Ada · App Store · Aug 1, 2026", `Row 4 has the rating "9"`)
 	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback", "").Items(t)); n != 0 {
 		t.Errorf("the preview stored %d reviews", n)
 	}
@@ -103,42 +103,42 @@ func TestFirstSteps(t *testing.T) {
 	store.Set("do", "store")
 	for range 2 { // a form that is sent twice
 		_, body = w.submit(t, "/reviews/paste", store)
-		has(t, "stored", body, "Stored 2 reviews; 1 row was left out.", "It is slow")
+		checkContains(t, "stored", body, "Stored 2 reviews; 1 row was left out.", "It is slow")
 	}
 	reviews := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback", "").Items(t)
 	if len(reviews) != 2 {
 		t.Fatalf("%d reviews are stored, want 2", len(reviews))
 	}
-	count--
-	left("the reviews")
+	remaining--
+	wantStepsLeft("the reviews")
 	id := reviews[0]["id"].(string)
 	reply := fields(t, w.page(t, "/reviews?id="+id), "answer")
 	reply.Set("body", "We are on it.")
 	reply.Set("action", "approve")
 	w.submit(t, "/reviews/"+id, reply)
-	if got := w.stored(t, id)["replyStatus"]; got != "approved" {
+	if got := w.storedReview(t, id)["replyStatus"]; got != "approved" {
 		t.Errorf("the reply is %v, want approved", got)
 	}
 
-	body = w.fill(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sign-ups", "unit": "count", "aggregation": "sum", "values": "2026-08-08 120\r\n2026-08-09\t125\r\n2026-08-10 131"})
-	has(t, "the number", body, "Created with 3 values", "<svg", "131")
-	count--
-	left("the number")
+	body = w.fillAndSubmit(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sign-ups", "unit": "count", "aggregation": "sum", "values": "2026-08-08 120\r\n2026-08-09\t125\r\n2026-08-10 131"})
+	checkContains(t, "the number", body, "Created with 3 values", "<svg", "131")
+	remaining--
+	wantStepsLeft("the number")
 
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/broadcast/posts", `{"platform": "x", "body": "Hello"}`)
-	count--
-	has(t, "the first tile", w.page(t, "/"), `class="card tile"`) // the tile appears even while the page is still looking for the first post
-	left("the post")
+	remaining--
+	checkContains(t, "the first tile", w.page(t, "/"), `class="card tile"`) // the tile appears even while the page is still looking for the first post
+	wantStepsLeft("the post")
 	for _, preset := range []string{"ci", "drafting-agent"} {
 		form := fields(t, w.page(t, "/keys?preset="+preset, `value="`+preset+`" checked`), "newkey")
 		form.Set("name", preset)
 		form.Set("preset", preset)
 		_, body = w.submit(t, "/keys", form)
 		secretOf(t, body)
-		count--
-		left("the key " + preset)
+		remaining--
+		wantStepsLeft("the key " + preset)
 	}
-	hasNot(t, "the overview", w.page(t, "/"), "First steps", "Hide")
+	checkNotContains(t, "the overview", w.page(t, "/"), "First steps", "Hide")
 }
 
 // Ensure the overview of a company that is in use shows no first steps and makes no calls for them.
@@ -146,12 +146,12 @@ func TestFirstSteps(t *testing.T) {
 // scopes allow.
 func TestFirstStepsHidden(t *testing.T) {
 	t.Parallel()
-	hasNot(t, "a company in use", demoWorld(t).page(t, "/"), "First steps")
-	w := newWorld(t)
+	checkNotContains(t, "a company in use", newDemoStudio(t).page(t, "/"), "First steps")
+	w := newTestStudio(t)
 	body := w.page(t, "/", "First steps")
 	_, body = w.submit(t, "/start/hide", fields(t, body, "hidestart"))
-	has(t, "hidden", body, "The first steps are hidden in this browser.")
-	hasNot(t, "hidden", body, `class="rows steps"`)
+	checkContains(t, "hidden", body, "The first steps are hidden in this browser.")
+	checkNotContains(t, "hidden", body, `class="rows steps"`)
 	if len(stepsLeft(w.page(t, "/"))) != 0 {
 		t.Error("the list is shown again")
 	}
@@ -161,12 +161,12 @@ func TestFirstStepsHidden(t *testing.T) {
 	if len(stepsLeft(w.page(t, "/"))) == 0 {
 		t.Error("the list is not shown again")
 	}
-	few := newWorld(t, auth.CompanyRead, auth.MetricsRead, auth.MetricsWrite, auth.FeedbackRead)
+	few := newTestStudio(t, auth.CompanyRead, auth.MetricsRead, auth.MetricsWrite, auth.FeedbackRead)
 	if got := stepsLeft(few.page(t, "/")); len(got) != 1 || got[0] != "/start/number" {
 		t.Errorf("steps %v, want only the number", got)
 	}
 	demotest.Load(t, few.Service, demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_a", "key": "a.b", "name": "A"}})
-	hasNot(t, "done", few.page(t, "/"), "First steps")
+	checkNotContains(t, "done", few.page(t, "/"), "First steps")
 }
 
 // Ensure many reviews are stored in several pushes, and the page stays small even with the longest
@@ -174,7 +174,7 @@ func TestFirstStepsHidden(t *testing.T) {
 // stored, and keep the text. Sending the text again must store each review only once.
 func TestPasteManyReviews(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	var text strings.Builder
 	text.WriteString("text,author\r\n")
 	for i := range 150 {
@@ -184,14 +184,14 @@ func TestPasteManyReviews(t *testing.T) {
 	form.Set("reviews", text.String())
 	form.Set("do", "preview")
 	_, body := w.submit(t, "/reviews/paste", form)
-	has(t, "the preview", body, "150 reviews found", "and 135 more")
+	checkContains(t, "the preview", body, "150 reviews found", "and 135 more")
 	if len(body) > bytesMax {
 		t.Errorf("%d bytes for a text of %d, want at most %d", len(body), text.Len(), bytesMax)
 	}
 	form["once"] = fields(t, body, "paste")["once"]
 	form.Set("do", "store")
 	pushes := 0
-	w.service.breakWith(func(r *http.Request) *http.Response {
+	w.transport.respondWith(func(r *http.Request) *http.Response {
 		if r.Method != http.MethodPost {
 			return nil
 		}
@@ -201,22 +201,22 @@ func TestPasteManyReviews(t *testing.T) {
 		return refusal(http.StatusForbidden, "forbidden", "the company is suspended")(r)
 	})
 	status, body := w.submit(t, "/reviews/paste", form)
-	has(t, "a failure", body, "the company is suspended", "100 reviews were stored before this failed.", `It said ""149""`)
+	checkContains(t, "a failure", body, "the company is suspended", "100 reviews were stored before this failed.", `It said ""149""`)
 	if status != http.StatusBadGateway {
 		t.Errorf("status %d, want 502", status)
 	}
-	w.service.breakWith(nil)
+	w.transport.respondWith(nil)
 	form["once"] = fields(t, body, "paste")["once"]
 	_, body = w.submit(t, "/reviews/paste", form)
-	has(t, "again", body, "Stored 150 reviews, 100 of which were stored before.")
+	checkContains(t, "again", body, "Stored 150 reviews, 100 of which were stored before.")
 }
 
 // Ensure the forms of the first steps keep what was typed, and show next to each field what is
 // wrong with it.
 func TestFirstStepsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	refused := func(path, id string, set map[string]string, texts ...string) {
+	w := newTestStudio(t)
+	wantRefused := func(path, id string, set map[string]string, texts ...string) {
 		t.Helper()
 		form := fields(t, w.page(t, path), id)
 		for name, value := range set {
@@ -227,19 +227,19 @@ func TestFirstStepsRefused(t *testing.T) {
 		if status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400", path, status)
 		}
-		has(t, path, body, texts...)
+		checkContains(t, path, body, texts...)
 	}
-	refused("/start/board", "profile", map[string]string{"name": strings.Repeat("n", 201), "now": "Typed item"}, "at most 200 characters")
-	refused("/start/board", "profile", map[string]string{"name": "Board", "later": strings.Repeat("i", 201)}, "has a line with more than 200 characters")
-	refused("/start/board", "profile", map[string]string{"name": "Board", "now": "item" + strings.Repeat("\nitem", 20)}, "creates at most 20")
-	refused("/start/number", "profile", map[string]string{"name": "数", "unit": "currency_minor", "aggregation": "sum", "values": "many"}, "the letters a to z", "needed for money", "line 1 must be a day and a number")
-	w.fill(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sales", "unit": "currency_minor", "aggregation": "sum", "currency": "eur", "values": "12.50"})
-	refused("/start/number", "profile", map[string]string{"name": "Sales", "unit": "count", "aggregation": "sum", "values": "1"}, "the name of a metric that exists already")
-	refused("/reviews/paste", "paste", map[string]string{"reviews": "Great app", "do": "preview"}, "must name the columns")
+	wantRefused("/start/board", "profile", map[string]string{"name": strings.Repeat("n", 201), "now": "Typed item"}, "at most 200 characters")
+	wantRefused("/start/board", "profile", map[string]string{"name": "Board", "later": strings.Repeat("i", 201)}, "has a line with more than 200 characters")
+	wantRefused("/start/board", "profile", map[string]string{"name": "Board", "now": "item" + strings.Repeat("\nitem", 20)}, "creates at most 20")
+	wantRefused("/start/number", "profile", map[string]string{"name": "数", "unit": "currency_minor", "aggregation": "sum", "values": "many"}, "the letters a to z", "needed for money", "line 1 must be a day and a number")
+	w.fillAndSubmit(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sales", "unit": "currency_minor", "aggregation": "sum", "currency": "eur", "values": "12.50"})
+	wantRefused("/start/number", "profile", map[string]string{"name": "Sales", "unit": "count", "aggregation": "sum", "values": "1"}, "the name of a metric that exists already")
+	wantRefused("/reviews/paste", "paste", map[string]string{"reviews": "Great app", "do": "preview"}, "must name the columns")
 	form := fields(t, w.page(t, "/reviews/paste"), "paste")
 	form.Set("reviews", "text\n"+strings.Repeat("word ", 10_000))
 	status, body := w.submit(t, "/reviews/paste", form)
-	has(t, "too much", body, "more than 48 KB")
+	checkContains(t, "too much", body, "more than 48 KB")
 	if status != http.StatusBadRequest || len(body) > bytesMax {
 		t.Errorf("status %d with %d bytes, want 400 with at most %d", status, len(body), bytesMax)
 	}

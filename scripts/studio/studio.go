@@ -61,17 +61,17 @@ type Limits struct {
 type Studio struct {
 	Options
 
-	host    string // the host of the service, which the pages show
-	team    bool   // whether people use the studio from other machines
-	api     *client.Client
-	pages   *pages
-	notices notices
-	badge   badge
-	bulks   bulks
-	renames renames
-	start   start
-	files   secretFiles
-	name    atomic.Pointer[string] // the company's name when it was last read
+	host        string // the host of the service, which the pages show
+	shared      bool   // whether people use the studio from other machines
+	api         *client.Client
+	pages       *pages
+	notices     notices
+	badge       badge
+	bulks       bulks
+	renames     renames
+	firstSteps  firstStepsState
+	secretFiles secretFiles
+	companyName atomic.Pointer[string] // the company's name when it was last read
 
 	reference reference
 
@@ -131,11 +131,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Site serves a studio as part of another server, behind a TLS proxy, until ctx is cancelled. The
-// paths of its pages begin with prefix, such as /studio. host is the host in the public URL.
-// Everyone who enters the token is admitted.
-func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Handler {
-	s.team = true
+// PublicHandler returns a handler that serves the studio as part of another server, behind a TLS
+// proxy, until ctx is cancelled. The paths of its pages begin with prefix, such as /studio. host is
+// the host in the public URL. Everyone who enters the token is admitted.
+func (s *Studio) PublicHandler(ctx context.Context, host, prefix, token string) http.Handler {
+	s.shared = true
 	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
 	context.AfterFunc(ctx, s.bulks.close)
 	go s.identify(ctx)
@@ -147,8 +147,8 @@ func (s *Studio) signIn(w http.ResponseWriter, wrong bool) {
 	s.write(w, "signin", frame{Title: "Sign in", Style: s.pages.style, Icon: s.pages.icon, Host: s.host, Data: wrong}, http.StatusForbidden)
 }
 
-// Open is a studio that listens on its port.
-type Open struct {
+// Server is a studio that listens on its port.
+type Server struct {
 	Guard *localauth.Guard
 
 	studio   *Studio
@@ -156,24 +156,24 @@ type Open struct {
 	server   *http.Server
 }
 
-// Listen opens the studio's port. No request is served until Serve is called. opened may be nil;
+// Listen opens the studio's port. No request is served until Serve is called. onOpen may be nil;
 // otherwise it is called once, when the first browser has been admitted.
-func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
+func (s *Studio) Listen(ctx context.Context, addr string, onOpen func()) (*Server, error) {
 	listener, host, err := localauth.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	guard := localauth.New(host, rand.Text, opened)
-	return &Open{guard, s, listener, &http.Server{
+	guard := localauth.New(host, rand.Text, onOpen)
+	return &Server{guard, s, listener, &http.Server{
 		Handler: guard.Wrap(s.handler(guard.FormToken())), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
 	}}, nil
 }
 
 // Serve serves until ctx is cancelled or Close is called.
-func (o *Open) Serve(ctx context.Context) error {
-	end := context.AfterFunc(ctx, func() { _ = o.Close() })
-	defer end()
+func (o *Server) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = o.Close() })
+	defer stop()
 	defer o.studio.bulks.close()
 	go o.studio.identify(ctx)
 	if err := o.server.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -183,7 +183,9 @@ func (o *Open) Serve(ctx context.Context) error {
 }
 
 // Close stops the studio and its requests. It is safe to call it twice.
-func (o *Open) Close() error { return errors.Join(o.server.Close(), ignoreClosed(o.listener.Close())) }
+func (o *Server) Close() error {
+	return errors.Join(o.server.Close(), ignoreClosed(o.listener.Close()))
+}
 
 // ignoreClosed returns the error of closing a listener, but ignores the error of a listener that
 // was already closed.
@@ -194,15 +196,15 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// handler returns the handler that serves the pages. form is the value of the hidden field that
-// every form must contain.
-func (s *Studio) handler(form string) http.Handler {
+// handler returns the handler that serves the pages. formToken is the value of the hidden field
+// that every form must contain.
+func (s *Studio) handler(formToken string) http.Handler {
 	mux := http.NewServeMux()
-	bare := func(pattern string, screen func(*pageRequest) *view) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, form, screen) })
+	handle := func(pattern string, screen func(*pageRequest) *view) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, formToken, screen) })
 	}
 	page := func(pattern string, screen func(*pageRequest) *view) {
-		bare(pattern, func(v *pageRequest) *view {
+		handle(pattern, func(v *pageRequest) *view {
 			if v.r.Method != http.MethodPost {
 				v.readFrame()
 			}
@@ -212,24 +214,24 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /{$}", s.overview)
 	page("POST /pins", s.pin)
 	page("GET /week", s.week)
-	bare("GET /week.html", s.weekFile("text/html", ".html", report.Report.HTML))
-	bare("GET /week.md", s.weekFile("text/markdown", ".md", reportMarkdown))
+	handle("GET /week.html", s.weekFile("text/html", ".html", report.Report.HTML))
+	handle("GET /week.md", s.weekFile("text/markdown", ".md", reportMarkdown))
 	page("GET /metrics", s.metrics)
-	bare("GET /metrics.csv", s.metricsCSV)
+	handle("GET /metrics.csv", s.metricsCSV)
 	addRecordScreens(page, "/metrics/definitions", (*pageRequest).definitionScreens)
 	page("POST /metrics/definitions/{id}/confirm", s.confirmMetric)
 	page("GET /metrics/values", s.metricValues)
 	page("POST /metrics/values", s.saveMetricValue)
 	page("GET /reviews", s.reviews)
-	bare("GET /reviews/new", s.newReviews)
-	bare("GET /badge", s.badgeFragment)
+	handle("GET /reviews/new", s.newReviews)
+	handle("GET /badge", s.badgeFragment)
 	page("POST /reviews/bulk", s.bulkReviews)
 	page("GET /bulk/{id}", s.bulkPage)
 	page("POST /bulk/{id}", s.bulkAction)
 	page("POST /reviews/{id}", s.reply)
 	page("GET /roadmap", s.roadmap)
 	page("POST /roadmap/publish/{board}", s.publish)
-	bare("GET /roadmap/visitors/{board}", s.visitors)
+	handle("GET /roadmap/visitors/{board}", s.visitorPage)
 	page("GET /roadmap/items/{id}/move", s.movePage)
 	page("POST /roadmap/items/{id}/move", s.move)
 	page("POST /roadmap/columns", s.renameColumn)
@@ -246,19 +248,19 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /posts/fill", s.fillPage)
 	page("POST /posts/fill", s.fill)
 	page("POST /posts", s.savePost)
-	bare("POST /posts/preview", s.previewPost)
+	handle("POST /posts/preview", s.previewPost)
 	page("GET /posts/{id}", s.post)
 	page("POST /posts/{id}", s.savePost)
 	page("POST /posts/{id}/move", s.movePost)
 	page("GET /ideas", s.ideas)
-	page("POST /ideas/{id}", s.decide)
+	page("POST /ideas/{id}", s.decideIdea)
 	addRecordScreens(page, plansPath, (*pageRequest).planScreens)
 	addRecordScreens(page, ideaPath, (*pageRequest).ideaScreens)
 	page("POST /posts/{id}/delete", s.deletePost)
-	s.startScreens(page)
-	s.siteScreens(page, bare)
-	s.brandScreens(page)
-	s.referenceScreens(page)
+	s.addStartScreens(page)
+	s.addSiteScreens(page, handle)
+	s.addBrandScreens(page)
+	s.addReferenceScreens(page)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
 	page("GET /activity", s.activity)

@@ -29,38 +29,38 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// world is a studio that uses the real service, and a browser that the studio has admitted.
-type world struct {
+// testStudio is a studio that uses the real service, and a browser that the studio has admitted.
+type testStudio struct {
 	*apitest.Service
 
-	key     string
-	folder  string // the folder for secrets
-	browser *http.Client
-	base    string // the base URL of the studio
-	service *inProcess
-	open    *studio.Open
-	logs    *lockedBuffer
-	pauses  *pauses
-	url     string // the studio's URL with the token
+	key       string
+	folder    string // the folder for secrets
+	browser   *http.Client
+	base      string // the base URL of the studio
+	transport *serviceTransport
+	server    *studio.Server
+	logs      *lockedBuffer
+	pauses    *pauses
+	url       string // the studio's URL with the token
 }
 
-// inProcess is the transport from the studio to the service. A test may break it or count its
-// calls.
-type inProcess struct {
+// serviceTransport is the transport from the studio to the service. A test may replace the
+// responses or count the calls.
+type serviceTransport struct {
 	service *apitest.Service
 
-	mu     sync.Mutex
-	broken func(r *http.Request) *http.Response // replaces the service's response; if it is nil or returns nil, the request reaches the service
-	calls  int
+	mu      sync.Mutex
+	respond func(r *http.Request) *http.Response // replaces the service's response; if it is nil or returns nil, the request reaches the service
+	calls   int
 }
 
-func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *serviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	p.calls++
-	broken := p.broken
+	respond := p.respond
 	p.mu.Unlock()
-	if broken != nil {
-		if response := broken(r); response != nil {
+	if respond != nil {
+		if response := respond(r); response != nil {
 			return response, nil
 		}
 	}
@@ -69,10 +69,10 @@ func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func (p *inProcess) breakWith(f func(r *http.Request) *http.Response) {
+func (p *serviceTransport) respondWith(f func(r *http.Request) *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.broken = f
+	p.respond = f
 }
 
 // pauses remembers for how long bulk actions would have paused. It does not wait.
@@ -111,23 +111,23 @@ func (l *lockedBuffer) String() string {
 	return l.text.String()
 }
 
-// newWorld returns a studio for a company that has only a profile. The studio's key has the given
-// scopes or, if none are given, all scopes.
-func newWorld(t *testing.T, scopes ...auth.Scope) *world {
+// newTestStudio returns a studio for a company that has only a profile. The studio's key has the
+// given scopes or, if none are given, all scopes.
+func newTestStudio(t *testing.T, scopes ...auth.Scope) *testStudio {
 	t.Helper()
 	s := demotest.NewService(t)
-	return enter(t, s, s.Key(t, scopes...), nil)
+	return startStudio(t, s, s.IssueKey(t, scopes...), nil)
 }
 
-// sharedDemo is the service of demoWorld.
+// sharedDemo is the service of newDemoStudio.
 var sharedDemo struct {
 	once    sync.Once
 	service *apitest.Service
 }
 
-// demoWorld returns a studio for the demo company, to which it adds a few records. Loading all
+// newDemoStudio returns a studio for the demo company, to which it adds a few records. Loading all
 // records takes a long time, so the tests share this company. A test that writes to it fails.
-func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
+func newDemoStudio(t *testing.T, scopes ...auth.Scope) *testStudio {
 	t.Helper()
 	apitest.Options(t, time.Now, nil) // skips the test if there is no engine
 	sharedDemo.once.Do(func() {
@@ -148,7 +148,7 @@ func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
 	if sharedDemo.service == nil {
 		t.Fatal("the demo company could not be loaded: see the first test that failed")
 	}
-	return enter(t, sharedDemo.service, sharedDemo.service.Key(t, scopes...), func(next http.RoundTripper) http.RoundTripper { return readOnly{t, next} })
+	return startStudio(t, sharedDemo.service, sharedDemo.service.IssueKey(t, scopes...), func(next http.RoundTripper) http.RoundTripper { return readOnly{t, next} })
 }
 
 // readOnly is a transport that fails the test if a request would write.
@@ -168,7 +168,7 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 const waitMax = 10 * time.Minute
 
 // waitForPage loads a page until it has the text, and returns it.
-func (w *world) waitForPage(t *testing.T, path, text string) string {
+func (w *testStudio) waitForPage(t *testing.T, path, text string) string {
 	t.Helper()
 	for deadline := time.Now().Add(waitMax); ; time.Sleep(10 * time.Millisecond) {
 		body := w.page(t, path)
@@ -177,23 +177,23 @@ func (w *world) waitForPage(t *testing.T, path, text string) string {
 		}
 		w.Clock.Advance(time.Second) // so that no quota is exceeded
 		if time.Now().After(deadline) {
-			t.Fatalf("%s has no %q after %s: %s", path, text, waitMax, shown(body))
+			t.Fatalf("%s has no %q after %s: %s", path, text, waitMax, visibleText(body))
 		}
 	}
 }
 
-// enter starts a studio with a key, and opens it in a browser. between may wrap the studio's
-// transport; it may be nil. change may adjust the options. Their time limits are long, so that the
-// tests pass on a busy machine.
-func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper, change ...func(*studio.Options)) *world {
+// startStudio starts a studio with a key, and opens it in a browser. wrapTransport may wrap the
+// studio's transport; it may be nil. change may adjust the options. Their time limits are long, so
+// that the tests pass on a busy machine.
+func startStudio(t *testing.T, s *apitest.Service, key string, wrapTransport func(http.RoundTripper) http.RoundTripper, change ...func(*studio.Options)) *testStudio {
 	t.Helper()
-	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &lockedBuffer{}, pauses: &pauses{}}
-	var transport http.RoundTripper = w.service
-	if between != nil {
-		transport = between(transport)
+	w := &testStudio{Service: s, folder: t.TempDir(), key: key, transport: &serviceTransport{service: s}, logs: &lockedBuffer{}, pauses: &pauses{}}
+	var transport http.RoundTripper = w.transport
+	if wrapTransport != nil {
+		transport = wrapTransport(transport)
 	}
 	options := studio.Options{
-		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.FilesIn(w.folder), Now: s.Clock.Now, Sleep: w.pauses.sleep, Transport: transport,
+		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.SecretSaver(w.folder), Now: s.Clock.Now, Sleep: w.pauses.sleep, Transport: transport,
 		Log:    slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Limits: studio.Limits{Page: waitMax, Identify: waitMax, Bulk: waitMax},
 	}
@@ -204,13 +204,13 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := st.Listen(t.Context(), "127.0.0.1:0", nil)
+	server, err := st.Listen(t.Context(), "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- open.Serve(ctx) }()
+	go func() { ended <- server.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -223,7 +223,7 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 	}
 	w.browser = &http.Client{Jar: jar, Transport: &http.Transport{}}
 	t.Cleanup(w.browser.CloseIdleConnections)
-	w.open, w.url = open, open.Guard.URL()
+	w.server, w.url = server, server.Guard.URL()
 	w.base, _, _ = strings.Cut(w.url, "/?")
 	if status, _ := w.get(t, strings.TrimPrefix(w.url, w.base)); status != http.StatusOK {
 		t.Fatal("the browser cannot enter:", status)
@@ -231,7 +231,7 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 	return w
 }
 
-func (w *world) get(t *testing.T, path string) (status int, body string) {
+func (w *testStudio) get(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	r, err := w.browser.Get(w.base + path)
 	if err != nil {
@@ -251,27 +251,27 @@ func read(t *testing.T, r *http.Response) string {
 }
 
 // page returns the body of a page, which must contain all of the given texts.
-func (w *world) page(t *testing.T, path string, texts ...string) string {
+func (w *testStudio) page(t *testing.T, path string, texts ...string) string {
 	t.Helper()
 	status, body := w.get(t, path)
 	if status != http.StatusOK {
 		t.Errorf("%s: status %d, want 200", path, status)
 	}
-	has(t, path, body, texts...)
+	checkContains(t, path, body, texts...)
 	return body
 }
 
-func has(t *testing.T, name, body string, texts ...string) {
+func checkContains(t *testing.T, name, body string, texts ...string) {
 	t.Helper()
 	plain := html.UnescapeString(body)
 	for _, text := range texts {
-		if !strings.Contains(plain, text) && !strings.Contains(shown(body), text) {
-			t.Errorf("%s: %q is not in the page: %s", name, text, shown(body))
+		if !strings.Contains(plain, text) && !strings.Contains(visibleText(body), text) {
+			t.Errorf("%s: %q is not in the page: %s", name, text, visibleText(body))
 		}
 	}
 }
 
-func hasNot(t *testing.T, name, body string, texts ...string) {
+func checkNotContains(t *testing.T, name, body string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if strings.Contains(html.UnescapeString(body), text) {
@@ -282,45 +282,45 @@ func hasNot(t *testing.T, name, body string, texts ...string) {
 
 var tags = regexp.MustCompile(`(?s)<head>.*</head>|<svg.*?</svg>|<[^>]*>`)
 
-// shown returns the text of a page without its markup.
-func shown(body string) string {
+// visibleText returns the text of a page without its markup.
+func visibleText(body string) string {
 	text := strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(body, " "))), " ")
 	return strings.ReplaceAll(text, " .", ".")
 }
 
-var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
 // fields returns the hidden fields of the form that has the given id.
 func fields(t *testing.T, body, form string) url.Values {
 	t.Helper()
 	_, rest, found := strings.Cut(body, `id="`+form+`"`)
 	if !found {
-		t.Fatalf("no form %s in: %s", form, shown(body))
+		t.Fatalf("no form %s in: %s", form, visibleText(body))
 	}
 	rest, _, _ = strings.Cut(rest, "</form>")
 	out := url.Values{}
-	for _, m := range hidden.FindAllStringSubmatch(rest, -1) {
+	for _, m := range hiddenInput.FindAllStringSubmatch(rest, -1) {
 		out.Set(m[1], html.UnescapeString(m[2]))
 	}
 	return out
 }
 
 // submit sends a form as a browser does, follows its redirect, and returns the page.
-func (w *world) submit(t *testing.T, path string, form url.Values) (status int, body string) {
+func (w *testStudio) submit(t *testing.T, path string, form url.Values) (status int, body string) {
 	t.Helper()
 	response := w.send(t, path, form)
 	return response.StatusCode, read(t, response)
 }
 
-// redirected sends a form and returns the address to which the studio redirects the browser.
-func (w *world) redirected(t *testing.T, path string, form url.Values) string {
+// submitRedirect sends a form and returns the address to which the studio redirects the browser.
+func (w *testStudio) submitRedirect(t *testing.T, path string, form url.Values) string {
 	t.Helper()
 	response := w.send(t, path, form)
 	read(t, response)
 	return response.Request.URL.String()
 }
 
-func (w *world) send(t *testing.T, path string, form url.Values) *http.Response {
+func (w *testStudio) send(t *testing.T, path string, form url.Values) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -336,8 +336,8 @@ func (w *world) send(t *testing.T, path string, form url.Values) *http.Response 
 	return response
 }
 
-// review imports one review and returns its id.
-func (w *world) review(t *testing.T, id string, more demo.Record) string {
+// addReview imports one review and returns its id.
+func (w *testStudio) addReview(t *testing.T, id string, more demo.Record) string {
 	t.Helper()
 	record := demo.Record{
 		"id": "fbk_" + id, "source": "google_play", "kind": "review", "externalId": id, "title": "Title " + id, "body": "Body " + id,
@@ -350,15 +350,15 @@ func (w *world) review(t *testing.T, id string, more demo.Record) string {
 	return "fbk_" + id
 }
 
-// stored returns a review as the service stores it.
-func (w *world) stored(t *testing.T, id string) map[string]any {
+// storedReview returns a review as the service stores it.
+func (w *testStudio) storedReview(t *testing.T, id string) map[string]any {
 	t.Helper()
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
-// differs returns how a record differs from want. It ignores properties that are not in want. A
+// recordDiff returns how a record differs from want. It ignores properties that are not in want. A
 // property that is nil in want must be absent from the record.
-func differs(want, record map[string]any) string {
+func recordDiff(want, record map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
 		got[name] = record[name]
@@ -366,13 +366,13 @@ func differs(want, record map[string]any) string {
 	return cmp.Diff(want, got)
 }
 
-// everyPage lists an address for each screen.
-var everyPage = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/activity", "/activity?since=month&type=posts", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/posts/accounts", "/posts/fill", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/start/board", "/start/number", "/reviews/paste", "/nowhere"}
+// pagePaths lists an address for each screen.
+var pagePaths = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/activity", "/activity?since=month&type=posts", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/posts/accounts", "/posts/fill", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/start/board", "/start/number", "/reviews/paste", "/nowhere"}
 
 // Ensure each screen shows a company's records, and the API requests that the screen has made.
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	curl := []string{`curl -H "Authorization: Bearer $WORKSPACE_KEY"`, "https://api.example/v1/companies/" + w.CompanyID}
 	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 4 to 13", "goal 1,000", "Waiting for an answer", "Next posts", "published", "broken")...)
 	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 4 to 13", "not over", "by country", "Download CSV", "Days are UTC")...)
@@ -399,7 +399,7 @@ func TestScreens(t *testing.T) {
 // Ensure each screen of an empty company says what to do next, and links to the form for it.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.page(t, "/", "No metrics yet", `href="/start/number"`, "Nothing is waiting", `href="/reviews/paste"`, "Nothing is scheduled", `href="/posts/new"`, "Nothing is published yet", `href="/start/board"`, "Nothing needs your attention")
 	w.page(t, "/metrics", "No metrics yet", `href="/start/number"`, "workspace api push_metric_points")
 	w.page(t, "/reviews", "Nothing is waiting", `href="/reviews/paste"`, "workspace api push_feedback")
@@ -407,10 +407,10 @@ func TestEmptyCompany(t *testing.T) {
 	w.page(t, "/reviews?show=posted", "There are none.")
 	for path, text := range map[string]string{"/metrics?key=growth.nothing": "No metrics yet", "/nowhere": "There is no such page"} {
 		_, body := w.get(t, path)
-		has(t, path, body, text)
+		checkContains(t, path, body, text)
 	}
 	if status, body := w.get(t, "/reviews?id=fbk_missing"); status != http.StatusNotFound {
-		t.Errorf("status %d, want 404: %s", status, shown(body))
+		t.Errorf("status %d, want 404: %s", status, visibleText(body))
 	}
 }
 
@@ -429,13 +429,13 @@ func refusal(status int, code, message string) func(*http.Request) *http.Respons
 // Ensure every screen shows why a call failed: status, code, message and request id.
 func TestFailuresAreShown(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
-	w.service.breakWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
+	w := newDemoStudio(t)
+	w.transport.respondWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
 	for _, path := range []string{"/", "/metrics", "/reviews", "/company"} {
 		_, body := w.get(t, path)
-		has(t, path, body, "403 Forbidden", "forbidden", "the company is suspended", "req_seen")
+		checkContains(t, path, body, "403 Forbidden", "forbidden", "the company is suspended", "req_seen")
 	}
-	w.service.breakWith(func(r *http.Request) *http.Response { // if only one call fails, the page still shows the other parts
+	w.transport.respondWith(func(r *http.Request) *http.Response { // if only one call fails, the page still shows the other parts
 		if strings.Contains(r.URL.Path, "/broadcast/") {
 			return refusal(http.StatusForbidden, "forbidden", "the class is frozen")(r)
 		}
@@ -448,11 +448,11 @@ func TestFailuresAreShown(t *testing.T) {
 // the problem.
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s := enter(t, w.Service, w.key, func(http.RoundTripper) http.RoundTripper { return unreachableTransport{} })
+	w := newTestStudio(t)
+	s := startStudio(t, w.Service, w.key, func(http.RoundTripper) http.RoundTripper { return unreachableTransport{} })
 	for _, path := range []string{"/", "/reviews"} {
 		_, body := s.get(t, path)
-		has(t, path, body, "The service does not respond.", "no route", "workspace doctor")
+		checkContains(t, path, body, "The service does not respond.", "no route", "workspace doctor")
 	}
 }
 
@@ -466,20 +466,20 @@ func (unreachableTransport) RoundTrip(*http.Request) (*http.Response, error) {
 // missing scope, even if the service does not report the key's scopes.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
-	for _, hides := range []bool{false, true} {
-		w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)
-		if hides {
-			w = enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return noCurrentKeyTransport{next} })
+	for _, scopesUnknown := range []bool{false, true} {
+		w := newDemoStudio(t, auth.FeedbackRead, auth.CompanyRead)
+		if scopesUnknown {
+			w = startStudio(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return noCurrentKeyTransport{next} })
 		}
 		w.page(t, "/", "This key lacks the scope metrics:read.", "This key lacks the scope broadcast:read.", "workspace key issue --scopes metrics:read", "Who can see my locations?")
 		if status, body := w.get(t, "/metrics"); status != http.StatusForbidden || !strings.Contains(body, "metrics:read") {
-			t.Errorf("status %d, want 403 with the scope metrics:read: %s", status, shown(body))
+			t.Errorf("status %d, want 403 with the scope metrics:read: %s", status, visibleText(body))
 		}
 		body := w.page(t, "/reviews", "Who can see my locations?", "context:read")
-		if !hides {
-			has(t, "/reviews", body, "it lacks feedback:write")
-			hasNot(t, "/reviews", body, "Approve a")
-			has(t, "/company", w.page(t, "/company"), "it lacks company:write")
+		if !scopesUnknown {
+			checkContains(t, "/reviews", body, "it lacks feedback:write")
+			checkNotContains(t, "/reviews", body, "Approve a")
+			checkContains(t, "/company", w.page(t, "/company"), "it lacks company:write")
 		}
 	}
 }
@@ -499,15 +499,15 @@ func (h noCurrentKeyTransport) RoundTrip(r *http.Request) (*http.Response, error
 // the studio prints.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
-	full, w := demoWorld(t), newWorld(t) // full is only read, and w is written to
-	id := w.review(t, "secret", nil)
+	demoStudio, w := newDemoStudio(t), newTestStudio(t) // demoStudio is only read, and w is written to
+	id := w.addReview(t, "secret", nil)
 	var secrets []string
-	for _, each := range []*world{full, w} {
-		u, err := url.Parse(each.url)
+	for _, ts := range []*testStudio{demoStudio, w} {
+		u, err := url.Parse(ts.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		secrets = append(secrets, each.key, each.key[len("sk_live_"):], u.Query().Get("token"))
+		secrets = append(secrets, ts.key, ts.key[len("sk_live_"):], u.Query().Get("token"))
 	}
 	check := func(path string, r *http.Response) string {
 		body := read(t, r)
@@ -522,30 +522,30 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 		}
 		return body
 	}
-	for _, broken := range []func(*http.Request) *http.Response{nil, refusal(403, "forbidden", "no"), refusal(401, "unauthorised", "no")} {
-		full.service.breakWith(broken)
-		for _, path := range everyPage {
-			r, err := full.browser.Get(full.base + path)
+	for _, respond := range []func(*http.Request) *http.Response{nil, refusal(403, "forbidden", "no"), refusal(401, "unauthorised", "no")} {
+		demoStudio.transport.respondWith(respond)
+		for _, path := range pagePaths {
+			r, err := demoStudio.browser.Get(demoStudio.base + path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			check(path, r)
 		}
-		w.service.breakWith(nil)
+		w.transport.respondWith(nil)
 		form := fields(t, w.page(t, "/reviews?id="+id), "answer")
 		form.Set("body", "A reply")
 		form.Set("action", "save")
-		w.service.breakWith(broken)
+		w.transport.respondWith(respond)
 		r, err := w.browser.PostForm(w.base+"/reviews/"+id, form)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := check("save", r); broken == nil && !strings.Contains(body, "-X PATCH") {
-			t.Error("the call is not shown:", shown(body))
+		if body := check("save", r); respond == nil && !strings.Contains(body, "-X PATCH") {
+			t.Error("the call is not shown:", visibleText(body))
 		}
 	}
 	for _, secret := range secrets {
-		if logs := full.logs.String() + w.logs.String(); strings.Contains(logs, secret) {
+		if logs := demoStudio.logs.String() + w.logs.String(); strings.Contains(logs, secret) {
 			t.Error("a secret is in the log:", logs)
 		}
 	}
@@ -554,13 +554,13 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 // Ensure hostile text, such as the text of a review, is escaped wherever it is shown.
 func TestHostileTextIsText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>' onmouseover='x {{.}} </textarea>`
-	w.review(t, "evil", demo.Record{"title": evil, "body": evil, "authorName": evil, "replyBody": evil, "replyStatus": "draft", "appVersion": "1", "territory": "DE"})
+	w.addReview(t, "evil", demo.Record{"title": evil, "body": evil, "authorName": evil, "replyBody": evil, "replyStatus": "draft", "appVersion": "1", "territory": "DE"})
 	demotest.Load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{"id": "kit_1", "voiceTone": []string{evil}, "voiceGuidelines": evil, "avoidWords": []string{evil}}},
 		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.b", "name": evil, "description": evil, "unit": "count", "aggregation": "sum"}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3, "dims": demo.Record{evil[:30]: evil}}})
-	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"name": `+string(encoded(t, evil))+`, "summary": `+string(encoded(t, evil))+`}`)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"name": `+string(marshalJSON(t, evil))+`, "summary": `+string(marshalJSON(t, evil))+`}`)
 	for _, path := range []string{
 		"/", "/week?week=2026-W31", "/reviews", "/reviews?id=fbk_evil&show=all&q=" + url.QueryEscape(evil) + "&source=" + url.QueryEscape(evil), "/company", "/metrics?key=a.b",
 		"/metrics?key=a.b&split=" + url.QueryEscape(evil[:30]), "/metrics?key=" + url.QueryEscape(evil), "/metrics?range=" + url.QueryEscape(evil),
@@ -580,7 +580,7 @@ func TestHostileTextIsText(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, v any) []byte {
+func marshalJSON(t *testing.T, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -593,8 +593,8 @@ func encoded(t *testing.T, v any) []byte {
 // have the right values.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.review(t, "one", nil)
+	w := newTestStudio(t)
+	id := w.addReview(t, "one", nil)
 	form := fields(t, w.page(t, "/reviews"), "answer")
 	form.Set("body", "Not mine")
 	form.Set("action", "approve")
@@ -611,7 +611,7 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 	if body := read(t, response); response.StatusCode != http.StatusForbidden {
 		t.Errorf("status %d, want 403: %s", response.StatusCode, body)
 	}
-	if got := w.stored(t, id)["replyStatus"]; got != "none" {
+	if got := w.storedReview(t, id)["replyStatus"]; got != "none" {
 		t.Errorf("the reply is %v, want none", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": day, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Readable, "heading": heading, "upper": upperFirst, "prose": prose,
+	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": formatDay, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Heading, "heading": heading, "upper": upperFirst, "prose": prose,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
@@ -27,8 +27,8 @@ func replyWords(status any) string {
 	return "no reply"
 }
 
-// day formats the UTC day of at, for records that are stored by UTC day.
-func day(at time.Time) string {
+// formatDay formats the UTC day of at, for records that are stored by UTC day.
+func formatDay(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}

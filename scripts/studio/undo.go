@@ -16,13 +16,13 @@ type undo func(v *pageRequest) notice
 func (n *notices) takeUndo(id string) (run undo, back string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	what, known := n.recent[id]
+	msg, known := n.recent[id]
 	if !known {
 		return nil, "/"
 	}
-	run, what.Undo, what.Outcome = what.Undo, nil, undoneText
-	n.recent[id] = what
-	return run, what.back
+	run, msg.Undo, msg.Outcome = msg.Undo, nil, undoneText
+	n.recent[id] = msg
+	return run, msg.back
 }
 
 // undoneText is the outcome of an undo that succeeded.
@@ -33,22 +33,22 @@ const undoneText = "undone"
 func (n *notices) keepOutcome(id string, run undo, result notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	what, known := n.recent[id]
+	msg, known := n.recent[id]
 	if !known || !result.Bad {
 		return
 	}
-	if what.Outcome = result.Text; result.retry {
-		what.Undo = run
+	if msg.Outcome = result.Text; result.retry {
+		msg.Undo = run
 	}
-	n.recent[id] = what
+	n.recent[id] = msg
 }
 
 // undo reverts the change that a notice describes.
 func (s *Studio) undo(v *pageRequest) *view {
 	id := v.r.PathValue("notice")
 	run, back := s.notices.takeUndo(id)
-	changes := v.r.PostForm.Get("from") == "changes"
-	if changes {
+	fromChanges := v.r.PostForm.Get("from") == "changes"
+	if fromChanges {
 		back = "/changes"
 	}
 	if run == nil {
@@ -56,7 +56,7 @@ func (s *Studio) undo(v *pageRequest) *view {
 	}
 	result := run(v)
 	s.notices.keepOutcome(id, run, result)
-	if changes && result.review != "" { // only the page of the review can show the typed reply again
+	if fromChanges && result.review != "" { // only the page of the review can show the typed reply again
 		back = inboxOf(nil).Path(result.review)
 	}
 	return v.finish(back, result)
@@ -64,7 +64,7 @@ func (s *Studio) undo(v *pageRequest) *view {
 
 // changes lists the latest changes, each with its undo.
 func (s *Studio) changes(*pageRequest) *view {
-	return &view{page: "changes", place: "Changes", title: "Your latest changes", data: s.notices.all()}
+	return &view{page: "changes", place: "Changes", title: "Your latest changes", data: s.notices.changeNotices()}
 }
 
 // undoNotice returns the notice about the result of an undo. failed is nil if the undo succeeded.
@@ -82,10 +82,10 @@ func undoNotice(record string, failed *failure) notice {
 // The call fails if the record's entity tag is no longer tag.
 func undoCall[T any](record, scope, tag string, call func(ctx context.Context, options ...client.CallOption) (T, error)) undo {
 	return func(v *pageRequest) notice {
-		stored := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {
+		res := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {
 			return call(ctx, append(options, client.IfMatch(tag))...)
 		})
 		v.wait()
-		return undoNotice(record, stored.Failure)
+		return undoNotice(record, res.Failure)
 	}
 }

@@ -39,16 +39,16 @@ func (b *badge) drop() {
 	b.at, b.writes = time.Time{}, b.writes+1
 }
 
-// begin returns the number of writes so far. Call it before reading the reviews to count, and pass
-// its result to set.
-func (b *badge) begin() (writes int) {
+// writeCount returns the number of writes so far. Call it before reading the reviews to count, and
+// pass its result to set.
+func (b *badge) writeCount() (writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.writes
 }
 
-// set stores a count, unless there was a write after begin returned the given number of writes. In
-// that case, the count may already be wrong.
+// set stores a count, unless there was a write after writeCount returned the given number of
+// writes. In that case, the count may already be wrong.
 func (b *badge) set(text string, now time.Time, writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *badge) set(text string, now time.Time, writes int) {
 // readWaiting starts the calls that list the reviews that wait for a reply.
 func (v *pageRequest) readWaiting() {
 	k := v.frameData()
-	k.writes = v.badge.begin()
+	k.writes = v.badge.writeCount()
 	k.needsReview = v.listReviews("Replies to approve", reviewFilter{status: client.FeedbackReplyStatusNeedsReview}, waitingMax)
 	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
 }

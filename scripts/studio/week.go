@@ -38,16 +38,16 @@ const weeksListed = 26
 func (s *Studio) week(v *pageRequest) *view {
 	d := &weekData{}
 	out := &view{page: "week", place: "Week", title: "Weekly report", data: d}
-	read, err := v.readReport()
+	rep, err := v.readReport()
 	v.wait()
-	d.Report = read
+	d.Report = rep
 	switch {
 	case err == nil:
-		out.title = read.Title
-		d.setWeeks(read, v.Now())
+		out.title = rep.Title
+		d.setWeeks(rep, v.Now())
 	case errors.Is(err, report.ErrNothingRead):
 		d.Problem, out.status = "There is nothing to show: "+err.Error()+".", http.StatusForbidden
-	case errors.Is(err, report.ErrFuture), errors.Is(err, errWeek):
+	case errors.Is(err, report.ErrFuture), errors.Is(err, errInvalidWeek):
 		d.Problem, out.status = "No such week: "+err.Error()+".", http.StatusBadRequest
 		d.setWeeks(report.Report{}, v.Now())
 	default:
@@ -59,19 +59,19 @@ func (s *Studio) week(v *pageRequest) *view {
 }
 
 // weekFile responds with the report as a file that users can send to others, in HTML or Markdown.
-func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]byte, error)) func(*pageRequest) *view {
+func (s *Studio) weekFile(contentType, extension string, format func(report.Report) ([]byte, error)) func(*pageRequest) *view {
 	return func(v *pageRequest) *view {
-		read, err := v.readReport()
+		rep, err := v.readReport()
 		var text []byte
 		if err == nil {
-			text, err = format(read)
+			text, err = format(rep)
 		}
 		if err != nil {
 			http.Error(v.w, "The report could not be created: "+err.Error(), http.StatusBadGateway)
 			return nil
 		}
-		v.w.Header().Set("Content-Type", kind+"; charset=utf-8")
-		v.w.Header().Set("Content-Disposition", `attachment; filename="week-`+read.Week+extension+`"`)
+		v.w.Header().Set("Content-Type", contentType+"; charset=utf-8")
+		v.w.Header().Set("Content-Disposition", `attachment; filename="week-`+rep.Week+extension+`"`)
 		_, _ = v.w.Write(text) // ignore the error: the client disconnected
 		return nil
 	}
@@ -82,23 +82,23 @@ func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]
 func (v *pageRequest) readReport() (report.Report, error) {
 	name := cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek)
 	if err := report.CheckWeek(name); err != nil {
-		return report.Report{}, fmt.Errorf("%w %w", errWeek, err)
+		return report.Report{}, fmt.Errorf("%w %w", errInvalidWeek, err)
 	}
-	sent := &recorder{}
-	read, err := report.Read(context.WithValue(v.ctx, recorderKey{}, sent), v.api, name, v.Now())
+	rec := &recorder{}
+	rep, err := report.Read(context.WithValue(v.ctx, recorderKey{}, rec), v.api, name, v.Now())
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.calls = append(v.calls, sent.sorted()...)
-	return read, err
+	v.calls = append(v.calls, rec.sortedCalls()...)
+	return rep, err
 }
 
-// errWeek means that the address contains no valid week.
-var errWeek = errors.New("the week in the address")
+// errInvalidWeek means that the address contains no valid week.
+var errInvalidWeek = errors.New("the week in the address")
 
 // setWeeks sets the weeks that the user can choose. The report may be empty.
-func (d *weekData) setWeeks(read report.Report, now time.Time) {
+func (d *weekData) setWeeks(rep report.Report, now time.Time) {
 	today := now
-	if zone, err := time.LoadLocation(read.TimeZone); err == nil {
+	if zone, err := time.LoadLocation(rep.TimeZone); err == nil {
 		today = now.In(zone)
 	}
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
@@ -111,9 +111,9 @@ func (d *weekData) setWeeks(read report.Report, now time.Time) {
 		case 1:
 			text = "Last week, " + text
 		}
-		d.Weeks = append(d.Weeks, weekChoice{weekName(at), text, weekName(at) == read.Week})
+		d.Weeks = append(d.Weeks, weekChoice{weekName(at), text, weekName(at) == rep.Week})
 	}
-	first, err := time.Parse(time.DateOnly, read.From)
+	first, err := time.Parse(time.DateOnly, rep.From)
 	if err != nil {
 		return
 	}
@@ -165,9 +165,9 @@ func (r *recorder) add(request *http.Request) {
 	}
 }
 
-// sorted returns the calls, sorted by address. They are sent concurrently, so the order in which
-// they were recorded means nothing.
-func (r *recorder) sorted() []*apiCall {
+// sortedCalls returns the calls, sorted by address. They are sent concurrently, so the order in
+// which they were recorded means nothing.
+func (r *recorder) sortedCalls() []*apiCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.SortedFunc(slices.Values(r.calls), func(a, b *apiCall) int { return cmp.Compare(a.URL, b.URL) })

@@ -18,7 +18,7 @@ import (
 // pages behind each part and to the weeks before and after.
 func TestWeek(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	body := w.page(t, "/week", "Week 32, Aug 3 to Aug 9, 2026", "Metrics", "Previous week", "Week before", "Sign-ups", "Goals", "stars on average", "Now waiting:", "Roadmap", "Audits", "Sent: ", "Monday to Sunday",
 		"/week?week=2026-W31", "/week?week=2026-W33", "workspace report --week 2026-W32 --html week.html", `aria-current="page">Week`, "https://api.example/v1/companies/"+w.CompanyID+"/feedback?")
 	for _, address := range []string{"/metrics?key=growth.signups", "/brand", "/reviews", "/roadmap", "/sites", "/posts"} {
@@ -35,15 +35,15 @@ func TestWeek(t *testing.T) {
 		t.Error("the page has an inline style, which the policy blocks")
 	}
 	body = w.page(t, "/week?week=this", "Week 33", "is not over", "This week, Aug 10 to Aug 16, 2026")
-	hasNot(t, "the current week", body, "Next week")
+	checkNotContains(t, "the current week", body, "Next week")
 	w.page(t, "/week?week=2025-W01", "Week 1, Dec 30, 2024 to Jan 5, 2025", "/week?week=2024-W52") // far outside of the list
 	for _, week := range []string{"2026-W60", "2027-W01", `"><script>`} {
 		status, body := w.get(t, "/week?week="+url.QueryEscape(week))
 		if status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400", week, status)
 		}
-		has(t, week, body, "No such week", "Last week, Aug 3 to Aug 9, 2026")
-		hasNot(t, week, strings.ReplaceAll(body, "&#34;&gt;&lt;script&gt;", ""), `"><script>`)
+		checkContains(t, week, body, "No such week", "Last week, Aug 3 to Aug 9, 2026")
+		checkNotContains(t, week, strings.ReplaceAll(body, "&#34;&gt;&lt;script&gt;", ""), `"><script>`)
 	}
 }
 
@@ -51,26 +51,26 @@ func TestWeek(t *testing.T) {
 // those of the company's time zone.
 func TestWeekReviews(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone": "Pacific/Auckland"}`)
 	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight in the company's time zone is 12:00 UTC
-		w.review(t, name, demo.Record{"postedAt": at, "rating": 2})
+		w.addReview(t, name, demo.Record{"postedAt": at, "rating": 2})
 	}
-	w.review(t, "worst", demo.Record{"postedAt": "2026-08-05T08:00:00Z", "rating": 1, "title": "Lost my notes", "body": "All of them & more."})
+	w.addReview(t, "worst", demo.Record{"postedAt": "2026-08-05T08:00:00Z", "rating": 1, "title": "Lost my notes", "body": "All of them & more."})
 	body := w.page(t, "/week?week=2026-W32", "3 reviews and mentions", "Worst of the week", "Lost my notes", "<blockquote>All of them")
 	link := regexp.MustCompile(`<a href="([^"]*stars=2)">2<`).FindStringSubmatch(body)
 	if link == nil {
 		t.Fatal("no link from the number of reviews with two stars")
 	}
 	body = w.page(t, html.UnescapeString(link[1]), `<option value="2026-08-03..2026-08-09" selected>Aug 3 to Aug 9, 2026</option>`, "Title monday", "Title late", "2 of 3 loaded")
-	hasNot(t, "other days or stars", body, "Title sunday", "Title next", "Lost my notes")
+	checkNotContains(t, "other days or stars", body, "Title sunday", "Title next", "Lost my notes")
 }
 
 // Ensure the report can be saved as one HTML file and as Markdown. Both are downloads, so that the
 // policy of the studio's pages does not apply to them.
 func TestWeekFiles(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t)
+	w := newDemoStudio(t)
 	for path, text := range map[string]string{"/week.html": "<style>", "/week.md": "## Metrics"} {
 		r, err := w.browser.Get(w.base + path + "?week=2026-W32")
 		if err != nil {
@@ -80,7 +80,7 @@ func TestWeekFiles(t *testing.T) {
 		if got := r.Header.Get("Content-Disposition"); r.StatusCode != http.StatusOK || got != `attachment; filename="week-2026-W32`+strings.TrimPrefix(path, "/week")+`"` {
 			t.Errorf("%s: status %d, %q", path, r.StatusCode, got)
 		}
-		has(t, path, body, "Week 32, Aug 3 to Aug 9, 2026", text)
+		checkContains(t, path, body, "Week 32, Aug 3 to Aug 9, 2026", text)
 	}
 	w.page(t, "/week?week=2026-W32", "Download as HTML</a>", "Download as Markdown</a>")
 	if status, body := w.get(t, "/week.md?week=2026-W60"); status != http.StatusBadGateway || !strings.Contains(body, "2026-W60") {
@@ -92,14 +92,14 @@ func TestWeekFiles(t *testing.T) {
 // refuses the key, or the key may read nothing, the page must say why there is no report.
 func TestWeekWithoutScopes(t *testing.T) {
 	t.Parallel()
-	w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)
+	w := newDemoStudio(t, auth.FeedbackRead, auth.CompanyRead)
 	w.page(t, "/week", "stars on average", "Not in this report: metrics (the key lacks the scope metrics:read).")
-	w.service.breakWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
+	w.transport.respondWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
 	_, body := w.get(t, "/week")
-	has(t, "refused", body, "403 Forbidden", "the company is suspended", "req_seen")
-	w = demoWorld(t, auth.KeysRead)
+	checkContains(t, "refused", body, "403 Forbidden", "the company is suspended", "req_seen")
+	w = newDemoStudio(t, auth.KeysRead)
 	status, body := w.get(t, "/week")
-	if has(t, "no scope", body, "There is nothing to show"); status != http.StatusForbidden {
+	if checkContains(t, "no scope", body, "There is nothing to show"); status != http.StatusForbidden {
 		t.Errorf("status %d, want 403", status)
 	}
 }
@@ -121,8 +121,8 @@ func TestWeekBudget(t *testing.T) {
 		"id": "fbk_long", "source": "google_play", "kind": "review", "externalId": "long", "title": strings.Repeat("Rindfleischetikettierung ", 11), "body": "b", "rating": 1, "priority": 1, "postedAt": "2026-08-05T08:00:00Z", "replyStatus": "none",
 	}})
 	counter := &apitest.RoundTripCounter{}
-	w := enter(t, s, s.Key(t), func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
-	w.browser.Transport = demotest.Direct{Handler: w.open.Handler()}
+	w := startStudio(t, s, s.IssueKey(t), func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
+	w.browser.Transport = demotest.HandlerTransport{Handler: w.server.Handler()}
 	for _, path := range []string{"/week", "/week?week=this"} {
 		s.Clock.Advance(60e9) // start each page with a full quota
 		var body string

@@ -11,7 +11,7 @@ import (
 // times are in UTC, and the pages say why.
 func TestOneTimeZone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStudio(t)
 	w.page(t, "/keys", "Aug 11, 09:30 UTC", "Times are in UTC, because the company has no time zone: set it.")
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone": "Pacific/Kiritimati"}`)
 	demotest.Load(t, w.Service,
@@ -19,7 +19,7 @@ func TestOneTimeZone(t *testing.T) {
 		demo.Line{Type: "site", Record: demo.Record{"id": "sit_one", "name": "Site", "lastEventAt": "2026-08-10T23:00:00Z"}},
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_one", "platform": "x", "handle": "@one", "status": "disconnected", "lastCheckedAt": "2026-08-10T23:00:00Z"}},
 		demo.Line{Type: "audit", Record: demo.Record{"id": "aud_one", "siteId": "sit_one", "rootUrl": "https://one.example", "status": "complete", "startedAt": "2026-08-10T23:00:00Z", "finishedAt": "2026-08-10T23:10:00Z"}})
-	w.review(t, "one", demo.Record{"postedAt": "2026-08-10T23:00:00Z"})
+	w.addReview(t, "one", demo.Record{"postedAt": "2026-08-10T23:00:00Z"})
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/plan/boards/brd_one/items", `{"title": "Item", "status": "published", "columnId": "now"}`)
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/plan/boards/brd_one/publish", "")
 	for path, texts := range map[string][]string{
@@ -32,6 +32,6 @@ func TestOneTimeZone(t *testing.T) {
 		"/company":        {}, "/changes": {}, "/brand": {}, "/posts": {}, "/start/board": {},
 	} {
 		body := w.page(t, path, append(texts, "Times are in Pacific/Kiritimati.")...)
-		hasNot(t, path, body, ":00 UTC", ":30 UTC", ":31 UTC", "because the company")
+		checkNotContains(t, path, body, ":00 UTC", ":30 UTC", ":31 UTC", "because the company")
 	}
 }

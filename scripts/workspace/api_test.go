@@ -212,29 +212,29 @@ func TestAPIDeleteAsks(t *testing.T) {
 	s, _ := startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	for _, c := range []struct {
-		reply       string
-		asks        bool
-		flags       []string
-		asked, gone bool
+		reply                     string
+		interactive               bool
+		flags                     []string
+		wantQuestion, wantDeleted bool
 	}{
-		{reply: "n\n", asks: true, asked: true},
-		{reply: "", asks: true, asked: true},
-		{reply: "Yes\n", asks: true, asked: true, gone: true},
-		{asks: true, flags: []string{"--yes"}, gone: true},
-		{flags: []string{"--yes"}, gone: true},
+		{reply: "n\n", interactive: true, wantQuestion: true},
+		{reply: "", interactive: true, wantQuestion: true},
+		{reply: "Yes\n", interactive: true, wantQuestion: true, wantDeleted: true},
+		{interactive: true, flags: []string{"--yes"}, wantDeleted: true},
+		{flags: []string{"--yes"}, wantDeleted: true},
 		{},
 	} {
 		id := apiJSON(t, "", "create_plan_item", board, "--title", "Short-lived")["id"].(string)
 		var out, errOut bytes.Buffer
-		screen := &terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Interactive: c.asks, Now: time.Now}
+		screen := &terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Interactive: c.interactive, Now: time.Now}
 		root := rootCommand(screen)
 		root.SetArgs(append([]string{"api", "delete_plan_item", id}, c.flags...))
 		err := root.ExecuteContext(t.Context())
 		question := "Delete an item: --item-id " + id + ", at " + s.BaseURL + " with the key of WORKSPACE_KEY. This cannot be undone. Continue? [y/N]"
-		if strings.Contains(errOut.String(), question) != c.asked || (err == nil) != c.gone {
+		if strings.Contains(errOut.String(), question) != c.wantQuestion || (err == nil) != c.wantDeleted {
 			t.Errorf("%+v: error %v: %s", c, err, errOut.String())
 		}
-		if r := runCommand(t, "", "api", "get_plan_item", id); (r.code != 0) != c.gone {
+		if r := runCommand(t, "", "api", "get_plan_item", id); (r.code != 0) != c.wantDeleted {
 			t.Errorf("%+v: the item afterwards: %+v", c, r)
 		}
 	}
@@ -277,10 +277,10 @@ func runUndo(t *testing.T, r commandResult) {
 func TestAPIUndo(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(urlVariable, "http://127.0.0.1:1")
-	at := []string{"--base-url", s.BaseURL}
+	baseURLFlag := []string{"--base-url", s.BaseURL}
 	list := func(args ...string) []any {
 		t.Helper()
-		return apiJSON(t, "", append(args, at...)...)["items"].([]any)
+		return apiJSON(t, "", append(args, baseURLFlag...)...)["items"].([]any)
 	}
 	board := list("list_plan_boards")[0].(map[string]any)["id"].(string)
 	site := list("list_optimise_sites")[0].(map[string]any)["id"].(string)
@@ -293,7 +293,7 @@ func TestAPIUndo(t *testing.T) {
 		{[]string{"list_context_goals"}, []string{"create_context_goal", "--name", "x"}},
 	} {
 		before := list(c.list...)
-		created := runAtTerminal(t, append(append([]string{"api"}, c.create...), at...)...)
+		created := runAtTerminal(t, append(append([]string{"api"}, c.create...), baseURLFlag...)...)
 		if after := list(c.list...); len(after) != len(before)+1 {
 			t.Errorf("%v: %d records, want one more than %d: %+v", c.create, len(after), len(before), created)
 		}
@@ -302,23 +302,23 @@ func TestAPIUndo(t *testing.T) {
 			t.Errorf("%v and its undo (-want +got):\n%s", c.create, diff)
 		}
 	}
-	id := apiJSON(t, "", append([]string{"create_plan_item", board, "--title", "It's \"quoted\"\n$HOME", "--category-ids", "a b", "--sort-order", "3"}, at...)...)["id"].(string)
-	before := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
-	runUndo(t, runAtTerminal(t, append([]string{"api", "update_plan_item", id, "--title", "y", "--summary", "new", "--column-id", "now", "--clear", "category-ids,sort-order"}, at...)...))
-	after := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
+	id := apiJSON(t, "", append([]string{"create_plan_item", board, "--title", "It's \"quoted\"\n$HOME", "--category-ids", "a b", "--sort-order", "3"}, baseURLFlag...)...)["id"].(string)
+	before := apiJSON(t, "", append([]string{"get_plan_item", id}, baseURLFlag...)...)
+	runUndo(t, runAtTerminal(t, append([]string{"api", "update_plan_item", id, "--title", "y", "--summary", "new", "--column-id", "now", "--clear", "category-ids,sort-order"}, baseURLFlag...)...))
+	after := apiJSON(t, "", append([]string{"get_plan_item", id}, baseURLFlag...)...)
 	before["updatedAt"], after["updatedAt"] = nil, nil
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("an update and its undo (-want +got):\n%s", diff)
 	}
-	requireContains(t, runAtTerminal(t, append([]string{"api", "delete_plan_item", id}, at...)...).err, "An operator can import the record from an earlier export.")
-	requireContains(t, runAtTerminal(t, append([]string{"api", "push_metric_points", "--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`}, at...)...).err, "delete_metric_points deletes new points")
+	requireContains(t, runAtTerminal(t, append([]string{"api", "delete_plan_item", id}, baseURLFlag...)...).err, "An operator can import the record from an earlier export.")
+	requireContains(t, runAtTerminal(t, append([]string{"api", "push_metric_points", "--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`}, baseURLFlag...)...).err, "delete_metric_points deletes new points")
 	for _, args := range [][]string{{"--json"}, {"--csv"}, {"--jq", ".id"}, {"--include"}} {
-		if r := runAtTerminal(t, append(append([]string{"api", "create_plan_item", board, "--title", "x"}, args...), at...)...); r.code != 0 || strings.Contains(r.err, "undo") {
+		if r := runAtTerminal(t, append(append([]string{"api", "create_plan_item", board, "--title", "x"}, args...), baseURLFlag...)...); r.code != 0 || strings.Contains(r.err, "undo") {
 			t.Errorf("%v: %+v, want exit code 0 and no hint", args, r)
 		}
 	}
-	requireContains(t, runRefused(t, 1, "", append([]string{"api", "create_plan_item", board, "--title", "x", "--jq", "error"}, at...)...), "the change was made", "--jq: error")
-	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, at...)...); strings.Contains(r.err, "undo") {
+	requireContains(t, runRefused(t, 1, "", append([]string{"api", "create_plan_item", board, "--title", "x", "--jq", "error"}, baseURLFlag...)...), "the change was made", "--jq: error")
+	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, baseURLFlag...)...); strings.Contains(r.err, "undo") {
 		t.Errorf("%+v, want no hint without a terminal", r)
 	}
 }
@@ -629,17 +629,17 @@ func TestLogin(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "pk_live_x", "login", "--base-url", s.BaseURL), "publishable")
 	requireContains(t, runCommand(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
 	r := runCommand(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
-	var in struct{ BaseURL, CompanyID, File string }
-	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 {
+	var login struct{ BaseURL, CompanyID, File string }
+	if err := json.Unmarshal([]byte(r.out), &login); err != nil || r.code != 0 {
 		t.Fatalf("login: want exit code 0 and JSON: %v: %+v", err, r)
 	}
-	if in.CompanyID != s.CompanyID || in.BaseURL != s.BaseURL {
-		t.Fatalf("logged in to %s at %s, want %s at %s", in.CompanyID, in.BaseURL, s.CompanyID, s.BaseURL)
+	if login.CompanyID != s.CompanyID || login.BaseURL != s.BaseURL {
+		t.Fatalf("logged in to %s at %s, want %s at %s", login.CompanyID, login.BaseURL, s.CompanyID, s.BaseURL)
 	}
 	if strings.Contains(r.out+r.err, s.Key) {
 		t.Error("the key is printed")
 	}
-	requireSecretFile(t, in.File)
+	requireSecretFile(t, login.File)
 	if got := apiJSON(t, "", "get_company"); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
@@ -654,7 +654,7 @@ func TestLogin(t *testing.T) {
 	if r := runCommand(t, s.Key, "login"); r.code != 0 || !strings.Contains(r.out, "service  "+s.BaseURL+"\n") {
 		t.Errorf("a second login without --base-url: %+v, want the service of the first", r)
 	}
-	if err := os.Chmod(in.File, 0o644); err != nil {
+	if err := os.Chmod(login.File, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600", "workspace login --base-url URL")

@@ -184,11 +184,11 @@ func TestChangesFollow(t *testing.T) {
 	if code := f.end(); code != 0 || got[4] != `{"id":"fbk_2"}` {
 		t.Errorf("after a restart: exit code %d, %q, want the new change alone: %s", code, got[4:], f.errOut)
 	}
-	dirs, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "growth-workspace", "changes", "*"+feedtest.CompanyID+".json"))
-	if err != nil || len(dirs) != 1 {
-		t.Fatalf("files of positions: %q, %v, want one", dirs, err)
+	positionFiles, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "growth-workspace", "changes", "*"+feedtest.CompanyID+".json"))
+	if err != nil || len(positionFiles) != 1 {
+		t.Fatalf("files of positions: %q, %v, want one", positionFiles, err)
 	}
-	requireSecretFile(t, dirs[0])
+	requireSecretFile(t, positionFiles[0])
 }
 
 // Ensure the command exits with code 4 if changes were lost, and says how to continue.
@@ -264,7 +264,7 @@ func TestChangesFollowOutage(t *testing.T) {
 	hook := httptest.NewServer(http.NotFoundHandler())
 	hook.Close()
 	t.Setenv("WORKSPACE_WEBHOOK_SECRET", webhookSecret)
-	reported := func(want string, args ...string) string {
+	followUntil := func(want string, args ...string) string {
 		t.Helper()
 		f := startFollow(t, args...)
 		for deadline := time.Now().Add(time.Minute); !strings.Contains(f.errOut.String(), want) && time.Now().Before(deadline); {
@@ -276,7 +276,7 @@ func TestChangesFollowOutage(t *testing.T) {
 		}
 		return f.errOut.String()
 	}
-	text := reported("attempt 2 follows in 1s", "--since", "1h", "--webhook", hook.URL+"/secret")
+	text := followUntil("attempt 2 follows in 1s", "--since", "1h", "--webhook", hook.URL+"/secret")
 	requireContains(t, text, "the webhook does not respond: ")
 	if strings.Contains(text, url+" does not respond") || strings.Contains(text, "/secret") {
 		t.Errorf("the report blames the service, or contains the webhook: %s", text)
@@ -286,7 +286,7 @@ func TestChangesFollowOutage(t *testing.T) {
 		feedtest.Refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
 		return true
 	}
-	requireContains(t, reported("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
+	requireContains(t, followUntil("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
 }
 
 // Ensure a 404 that does not come from the service is not mistaken for a deleted record.
@@ -313,7 +313,7 @@ type recipient struct {
 	received  int
 }
 
-func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (recv *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var c struct {
 		ID   string
 		Data struct{ ID string } // set only in the message for a webhook
@@ -323,18 +323,18 @@ func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest) // the sender was killed in the middle of the request
 		return
 	}
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	to.received++
-	if !slices.Contains(to.uniqueIDs, c.ID) {
-		to.uniqueIDs = append(to.uniqueIDs, c.ID)
+	recv.mu.Lock()
+	defer recv.mu.Unlock()
+	recv.received++
+	if !slices.Contains(recv.uniqueIDs, c.ID) {
+		recv.uniqueIDs = append(recv.uniqueIDs, c.ID)
 	}
 }
 
-func (to *recipient) has(id string) bool {
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	return slices.Contains(to.uniqueIDs, id)
+func (recv *recipient) has(id string) bool {
+	recv.mu.Lock()
+	defer recv.mu.Unlock()
+	return slices.Contains(recv.uniqueIDs, id)
 }
 
 // Ensure a receiver that ignores ids it already has gets each change exactly once, in order, no
@@ -346,13 +346,13 @@ func TestChangesFollowThroughKills(t *testing.T) {
 	if testing.Short() {
 		kills = 20
 	}
-	feed, to, k := feedtest.New(), &recipient{}, &killer{}
+	feed, recv, k := feedtest.New(), &recipient{}, &killer{}
 	serve := func(h http.Handler) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.watch(w, r, h) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.serveOrKill(w, r, h) }))
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	feedURL, toURL := serve(feed), serve(to)
+	feedURL, toURL := serve(feed), serve(recv)
 	state := filepath.Join(t.TempDir(), "position.json")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(webhookSecret), 0o600); err != nil {
@@ -365,7 +365,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 	runOnce := func(receiver []string, at killPoint, delay time.Duration) (killed bool) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], append([]string{"changes", "follow", "--since", "1h", "--every", "1s", "--state", state}, receiver...)...)
-		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+toURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
+		cmd.Env = append(os.Environ(), asCommandVariable+"=1", asSenderVariable+"="+toURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &text, &text
 		k.mu.Lock()
@@ -389,41 +389,41 @@ func TestChangesFollowThroughKills(t *testing.T) {
 				}
 				return k.killed
 			case <-time.After(5 * time.Millisecond):
-				if to.has(last) && !told { // a second signal would end the process immediately
+				if recv.has(last) && !told { // a second signal would end the process immediately
 					told = true
 					_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that the process was already killed
 				}
 			}
 		}
 	}
-	killed := 0
-	next := func(receiver []string, at killPoint, delay time.Duration) bool {
+	killCount := 0
+	addAndRun := func(receiver []string, at killPoint, delay time.Duration) bool {
 		for range 3 {
 			last = feed.Add("feedback", "fbk_1", "updated")
 		}
-		dead := runOnce(receiver, at, delay)
-		if dead {
-			killed++
+		wasKilled := runOnce(receiver, at, delay)
+		if wasKilled {
+			killCount++
 		}
-		return dead
+		return wasKilled
 	}
-	for n := 1; next(program, killPoint{n, false}, 0) && next(program, killPoint{n, true}, 0); n++ {
+	for n := 1; addAndRun(program, killPoint{n, false}, 0) && addAndRun(program, killPoint{n, true}, 0); n++ {
 		if n > 30 {
 			t.Fatal("the requests of a run have no end")
 		}
 	}
-	for tries := 0; killed < kills; tries++ {
+	for tries := 0; killCount < kills; tries++ {
 		if tries > 10*kills {
-			t.Fatalf("%d kills in %d runs, want %d", killed, tries, kills)
+			t.Fatalf("%d kills in %d runs, want %d", killCount, tries, kills)
 		}
-		next(webhook, killPoint{1 + rand.IntN(6), true}, time.Duration(rand.IntN(5000))*time.Microsecond)
+		addAndRun(webhook, killPoint{1 + rand.IntN(6), true}, time.Duration(rand.IntN(5000))*time.Microsecond)
 	}
 	last = feed.Add("feedback", "fbk_1", "updated")
 	runOnce(program, killPoint{}, 0)
-	if diff := cmp.Diff(feed.IDs(), to.uniqueIDs); diff != "" {
+	if diff := cmp.Diff(feed.IDs(), recv.uniqueIDs); diff != "" {
 		t.Errorf("received changes (-want +got):\n%s", diff)
 	}
-	t.Logf("%d kills; %d changes, received %d times", killed, len(to.uniqueIDs), to.received)
+	t.Logf("%d kills; %d changes, received %d times", killCount, len(recv.uniqueIDs), recv.received)
 }
 
 // Ensure wrong usage of the commands prints a one-line error.

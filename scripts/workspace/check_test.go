@@ -60,8 +60,8 @@ func TestCheckLocalServer(t *testing.T) {
 				t.Errorf("%v: %+v (after a new operation, run go run ./scripts/gen)", args, r)
 			}
 		}
-		if report.Passed+report.Failed+report.Skipped != len(contract.Names(false)) || report.Company != s.CompanyID {
-			t.Errorf("%d, %d, %d of %d", report.Passed, report.Failed, report.Skipped, len(contract.Names(false)))
+		if report.Passed+report.Failed+report.Skipped != len(contract.RuleNames(false)) || report.Company != s.CompanyID {
+			t.Errorf("%d, %d, %d of %d", report.Passed, report.Failed, report.Skipped, len(contract.RuleNames(false)))
 		}
 	}
 	if exportOf(t, data, s.CompanyID) != before {

@@ -56,8 +56,8 @@ func TestFirstKeyCommand(t *testing.T) {
 		}
 	}
 	start, rest, found := strings.Cut(line, " --table ${Name} ")
-	words, region := strings.CutPrefix(start, "AWS_REGION=${AWS::Region} "+goRun+" ")
-	if !found || !region || strings.ContainsAny(words+rest, "<>|&;$\"'`") {
+	words, hasRegion := strings.CutPrefix(start, "AWS_REGION=${AWS::Region} "+goRun+" ")
+	if !found || !hasRegion || strings.ContainsAny(words+rest, "<>|&;$\"'`") {
 		t.Fatalf("the command is not one plain line: %s", line)
 	}
 	args := append(strings.Fields(words), strings.Fields(rest)...)

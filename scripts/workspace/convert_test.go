@@ -118,20 +118,20 @@ func TestImportFrom(t *testing.T) {
 	july := writeFile(t, "july.csv", playHeading+playRow("gp:1", "1786172700000", "2", "Slow", "")+playRow("gp:2", "1786172700000", "1", "Bad", ""))
 	august := writeFile(t, "august.csv", playHeading+playRow("gp:1", "1788246300000", "5", "Fast", "Thanks")+playRow("gp:2", "1788246300000", "1", "Bad", "Sorry"))
 	runJSON(t, data, `{"type":"feedback","record":{"id":"fbk_2","source":"google_play","externalId":"gp:2","replyBody":"Own draft","replyStatus":"draft"}}`, "import", "--company", id, "-")
-	merged := func(file string) map[string]any {
+	importReviews := func(file string) map[string]any {
 		t.Helper()
 		return runJSON(t, data, "", "import", "--company", id, "--from", "google-play", file)
 	}
-	first := merged(august)
+	first := importReviews(august)
 	if counts := first["merged"].(map[string]any); counts["created"] != 1.0 || counts["updated"] != 1.0 || len(first["kept"].([]any)) != 1 {
 		t.Errorf("the first import: %v", first)
 	}
 	requireContains(t, exportOf(t, data, id), `"replyBody":"Thanks"`, `"replyStatus":"posted"`, `"replyBody":"Own draft"`, `"replyStatus":"draft"`)
 	before := exportOf(t, data, id)
-	if counts := merged(august)["merged"].(map[string]any); counts["unchanged"] != 2.0 || counts["updated"] != nil {
+	if counts := importReviews(august)["merged"].(map[string]any); counts["unchanged"] != 2.0 || counts["updated"] != nil {
 		t.Errorf("the same file again: %v", counts)
 	}
-	if counts := merged(july)["merged"].(map[string]any); counts["older"] != 2.0 {
+	if counts := importReviews(july)["merged"].(map[string]any); counts["older"] != 2.0 {
 		t.Errorf("an older file: %v", counts)
 	}
 	if after := exportOf(t, data, id); after != before {

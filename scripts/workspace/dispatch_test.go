@@ -38,7 +38,7 @@ func TestDue(t *testing.T) {
 		t.Helper()
 		return runJSON(t, data, "", append(append([]string{"due"}, args...), "--company", id)...)
 	}
-	lost := func(args ...string) string {
+	doRefused := func(args ...string) string {
 		t.Helper()
 		return runRefused(t, 3, "", append(append([]string{"due"}, args...), "--company", id, "--data", data)...)
 	}
@@ -56,8 +56,8 @@ func TestDue(t *testing.T) {
 	if claim["claimedAt"] == nil || !strings.HasPrefix(claimID, "clm_") {
 		t.Errorf("claim %q at %v, want its id and time", claimID, claim["claimedAt"])
 	}
-	requireContains(t, lost("claim", "pst_1"), "post pst_1: the post is publishing")
-	requireContains(t, lost("claim", "pst_2"), "not due before 2999-01-01")
+	requireContains(t, doRefused("claim", "pst_1"), "post pst_1: the post is publishing")
+	requireContains(t, doRefused("claim", "pst_2"), "not due before 2999-01-01")
 	if got := resultIDs(t, do("list")); len(got) != 0 {
 		t.Errorf("due posts after the claim: %v, want none", got)
 	}
@@ -73,7 +73,7 @@ func TestDue(t *testing.T) {
 		t.Errorf("the post is %v after a retry, want scheduled", post["status"])
 	}
 	second := do("claim", "pst_1")["claimId"].(string)
-	requireContains(t, lost("published", "pst_1", "--claim", claimID), "another claim locks the post")
+	requireContains(t, doRefused("published", "pst_1", "--claim", claimID), "another claim locks the post")
 	failed := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked")
 	if diff := objectDifference(map[string]any{"status": "failed", "failureReason": "the account is locked"}, failed); diff != "" {
 		t.Errorf("failed post (-want +got):\n%s", diff)
@@ -86,7 +86,7 @@ func TestDue(t *testing.T) {
 			t.Errorf("published post (-want +got):\n%s", diff)
 		}
 	}
-	requireContains(t, lost("retry", "pst_1", "--claim", third), "the post is published")
+	requireContains(t, doRefused("retry", "pst_1", "--claim", third), "the post is published")
 	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
 }
 
@@ -174,7 +174,7 @@ func TestApproved(t *testing.T) {
 		t.Helper()
 		return runJSON(t, data, "", append(append([]string{"approved"}, args...), "--company", id)...)
 	}
-	lost := func(args ...string) string {
+	doRefused := func(args ...string) string {
 		t.Helper()
 		return runRefused(t, 3, "", append(append([]string{"approved"}, args...), "--company", id, "--data", data)...)
 	}
@@ -187,7 +187,7 @@ func TestApproved(t *testing.T) {
 	if diff := objectDifference(map[string]any{"replyStatus": "posting", "replyBody": "Thanks"}, claim); diff != "" || claim["claimedAt"] == nil {
 		t.Errorf("claimed at %v, want a time (-want +got):\n%s", claim["claimedAt"], diff)
 	}
-	requireContains(t, lost("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
+	requireContains(t, doRefused("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
 	if got := resultIDs(t, do("list")); len(got) != 1 || got[0] != "fbk_2" {
 		t.Errorf("approved replies after the claim: %v, want fbk_2", got)
 	}
@@ -195,13 +195,13 @@ func TestApproved(t *testing.T) {
 		t.Errorf("stuck replies %v, want one with the claim %s", stuck, claimID)
 	}
 	other := do("claim", "fbk_2")["claimId"].(string)
-	requireContains(t, lost("posted", "fbk_1", "--claim", other), "another claim locks the reply")
+	requireContains(t, doRefused("posted", "fbk_1", "--claim", other), "another claim locks the reply")
 	for range 2 {
 		if reply := do("posted", "fbk_1", "--claim", claimID); reply["replyStatus"] != "posted" {
 			t.Errorf("the reply is %v, want posted", reply["replyStatus"])
 		}
 	}
-	requireContains(t, lost("failed", "fbk_1", "--claim", claimID), "the reply is posted")
+	requireContains(t, doRefused("failed", "fbk_1", "--claim", claimID), "the reply is posted")
 	if reply := do("failed", "fbk_2", "--claim", other); reply["replyStatus"] != "failed" {
 		t.Errorf("the reply is %v, want failed", reply["replyStatus"])
 	}

@@ -122,7 +122,7 @@ func TestFolderOfEarlierBuild(t *testing.T) {
 		now = now.Add(time.Minute)
 		return now
 	}
-	read := func(edit func(table.Item)) (item table.Item) {
+	openAndEdit := func(edit func(table.Item)) (item table.Item) {
 		s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: &notes, Now: clock}, tableconn.Flags{Data: data}, waitMax, false)
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestFolderOfEarlierBuild(t *testing.T) {
 		}
 		return item
 	}
-	read(func(item table.Item) {
+	openAndEdit(func(item table.Item) {
 		if item["gsi5pk"] == nil {
 			t.Errorf("this build stored %v, want gsi5pk", item)
 		}
@@ -154,7 +154,7 @@ func TestFolderOfEarlierBuild(t *testing.T) {
 		t.Errorf("a folder that is up to date: %s", notes.String())
 	}
 	setFormat(t, data, nil)
-	if item := read(nil); item["gsi5pk"] == nil {
+	if item := openAndEdit(nil); item["gsi5pk"] == nil {
 		t.Errorf("the record is %v, want gsi5pk", item)
 	}
 	requireContains(t, notes.String(), "bringing the records of an earlier version up to this one: feedback: posted: company 1 of 1, "+companyID+": checked records: 1")

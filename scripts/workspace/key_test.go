@@ -15,10 +15,10 @@ func TestKeyLifecycle(t *testing.T) {
 	data := dataFolder(t)
 	s := startServer(t, data)
 	id := newCompany(t, data)
-	at := s.BaseURL + "/v1/companies/" + id
-	status := func(key, path string, wanted int) {
+	companyURL := s.BaseURL + "/v1/companies/" + id
+	requireStatus := func(key, path string, wanted int) {
 		t.Helper()
-		if got, body := get(t, key, at+path); got != wanted {
+		if got, body := get(t, key, companyURL+path); got != wanted {
 			t.Errorf("%s: %d instead of %d: %v", path, got, wanted, body)
 		}
 	}
@@ -30,8 +30,8 @@ func TestKeyLifecycle(t *testing.T) {
 	if scopes := issued["scopes"].([]any); issued["name"] != "bot" || len(scopes) != 2 {
 		t.Errorf("name %v and scopes %v, want bot and 2 scopes", issued["name"], scopes)
 	}
-	status(key, "", 200)
-	status(key, "/plan/boards", 401)
+	requireStatus(key, "", 200)
+	requireStatus(key, "/plan/boards", 401)
 	other, _ := get(t, key, s.BaseURL+"/v1/companies/"+s.CompanyID)
 	if other != 404 {
 		t.Errorf("another company: status %d, want 404", other)
@@ -41,7 +41,7 @@ func TestKeyLifecycle(t *testing.T) {
 	if diff := objectDifference(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
 		t.Errorf("changed quota (-want +got):\n%s", diff)
 	}
-	status(key, "", 403) // a quota of 0 blocks every request to which the quota applies
+	requireStatus(key, "", 403) // a quota of 0 blocks every request to which the quota applies
 	runJSON(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
 
 	rotated := runJSON(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")
@@ -49,8 +49,8 @@ func TestKeyLifecycle(t *testing.T) {
 	if rotated["replaces"] != keyID || rotated["replacedExpiresAt"] == nil || fresh == key {
 		t.Errorf("rotated key %v, want another that replaces %s, and the end of that one", rotated, keyID)
 	}
-	status(key, "", 200)
-	status(fresh, "", 200)
+	requireStatus(key, "", 200)
+	requireStatus(fresh, "", 200)
 	requireContains(t, runRefused(t, 1, "", "key", "rotate", keyID, "--company", id, "--data", data), "has been rotated")
 
 	current := runJSON(t, data, key+"\n", "key", "current")
@@ -62,22 +62,22 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 
 	runJSON(t, data, "", "company", "suspend", id)
-	status(key, "", 403)
-	if _, body := get(t, key, at); body["errors"].([]any)[0].(map[string]any)["code"] != "forbidden" {
+	requireStatus(key, "", 403)
+	if _, body := get(t, key, companyURL); body["errors"].([]any)[0].(map[string]any)["code"] != "forbidden" {
 		t.Errorf("a key of a suspended company: %v, want forbidden", body)
 	}
-	status(fresh, "", 403)
+	requireStatus(fresh, "", 403)
 	late := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
-	status(late, "", 403)
+	requireStatus(late, "", 403)
 	runJSON(t, data, "", "company", "resume", id)
-	status(fresh, "", 200)
-	status(late, "", 200)
+	requireStatus(fresh, "", 200)
+	requireStatus(late, "", 200)
 
 	if revoked := runJSON(t, data, "", "key", "revoke", keyID, "--company", id); revoked["revokedAt"] == nil {
 		t.Errorf("revokedAt is missing: %v", revoked)
 	}
-	status(key, "", 401)
-	status(fresh, "", 200)
+	requireStatus(key, "", 401)
+	requireStatus(fresh, "", 200)
 	requireContains(t, runCommand(t, key, "key", "current", "--data", data).out, keyID, id, "revoked ")
 	requireContains(t, runRefused(t, 1, "", "key", "revoke", keyID, "--company", id, "--data", data), "no key")
 	requireContains(t, runRefused(t, 1, "", "key", "revoke", "nonsense", "--company", id, "--data", data), "no key")
@@ -101,12 +101,12 @@ func TestKeyCurrentRefuses(t *testing.T) {
 	data := dataFolder(t)
 	id := newCompany(t, data)
 	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
-	elsewhere := dataFolder(t)
+	otherData := dataFolder(t)
 	for in, wanted := range map[string]string{
 		"": "no valid secret key", key[:len(key)-1]: "no valid secret key", "pk_live_" + key[8:]: "a publishable key",
 		key + key: "no valid secret key", key: "not in this table",
 	} {
-		got := runRefused(t, 1, in, "key", "current", "--data", elsewhere)
+		got := runRefused(t, 1, in, "key", "current", "--data", otherData)
 		if requireContains(t, got, wanted); strings.Contains(got, key[30:60]) {
 			t.Error("the key is in the error")
 		}
@@ -159,12 +159,12 @@ func TestKeyPreset(t *testing.T) {
 		t.Errorf("scopes %v, want %v", scopes, want)
 	}
 	for _, c := range []struct {
-		args []string
-		says string
+		args    []string
+		wantErr string
 	}{
 		{[]string{"--preset", "drafting-agent", "--scopes", "all"}, "leave out --scopes"},
 		{[]string{"--preset", "reader"}, "the only one is drafting-agent"},
 	} {
-		requireContains(t, runRefused(t, 2, "", append([]string{"key", "issue", "--company", id, "--data", data}, c.args...)...), c.says)
+		requireContains(t, runRefused(t, 2, "", append([]string{"key", "issue", "--company", id, "--data", data}, c.args...)...), c.wantErr)
 	}
 }

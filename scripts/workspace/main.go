@@ -100,8 +100,8 @@ DynamoDB's protocol.`,
 	for _, c := range slices.Concat(operators, changes, []*cobra.Command{server}) {
 		table.Register(c.PersistentFlags())
 	}
-	feed := slices.IndexFunc(users, func(c *cobra.Command) bool { return c.Name() == "changes" })
-	terminal.AddCommands(users[feed], changes...)
+	changesIndex := slices.IndexFunc(users, func(c *cobra.Command) bool { return c.Name() == "changes" })
+	terminal.AddCommands(users[changesIndex], changes...)
 	add("For users of the API", users...)
 	add("For operators", operators...)
 	add("For developers", append(developers, server)...)

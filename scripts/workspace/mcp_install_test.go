@@ -18,9 +18,9 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// fakeClient is an environment variable. If it is set, the test binary acts as the client program
-// named in the value.
-const fakeClient = "WORKSPACE_TEST_AS_CLIENT"
+// fakeClientVariable is an environment variable. If it is set, the test binary acts as the client
+// program named in the value.
+const fakeClientVariable = "WORKSPACE_TEST_AS_CLIENT"
 
 // runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp
 // install` uses it. It appends its arguments to a file named "commands" in the home folder.
@@ -118,9 +118,9 @@ func editJSON(file, object string, edit func(map[string]any) error) error {
 	return err
 }
 
-// home creates an empty home folder, and sets PATH to a folder that contains only the given
+// createHome creates an empty home folder, and sets PATH to a folder that contains only the given
 // clients' programs.
-func home(t *testing.T, programs ...string) string {
+func createHome(t *testing.T, programs ...string) string {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
@@ -130,7 +130,7 @@ func home(t *testing.T, programs ...string) string {
 		t.Setenv(name, "")
 	}
 	for _, program := range programs {
-		script := fmt.Sprintf("#!/bin/sh\n%s=%s exec %q \"$@\"\n", fakeClient, program, os.Args[0])
+		script := fmt.Sprintf("#!/bin/sh\n%s=%s exec %q \"$@\"\n", fakeClientVariable, program, os.Args[0])
 		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -253,15 +253,15 @@ func testInstall(t *testing.T, s *server, data string) {
 	}
 	for client, settings := range clientSettings {
 		for _, programs := range [][]string{nil, {"claude", "code", "codex"}} {
-			own := programs != nil && (client == "claude-code" || client == "vscode" || client == "codex")
-			if programs != nil && !own {
+			usesProgram := programs != nil && (client == "claude-code" || client == "vscode" || client == "codex")
+			if programs != nil && !usesProgram {
 				continue
 			}
-			name := fmt.Sprintf("%s, own program: %t", client, own)
-			dir := home(t, programs...)
+			name := fmt.Sprintf("%s, own program: %t", client, usesProgram)
+			dir := createHome(t, programs...)
 			file, skills := settingsOf(dir, client)
 			before := settings.before
-			if own && client == "vscode" { // VS Code's program would lose the comments
+			if usesProgram && client == "vscode" { // VS Code's program would lose the comments
 				before = `{"servers": {"files": {"command": "npx"}}, "inputs": []}`
 			}
 			writeText(t, file, before)
@@ -273,8 +273,8 @@ func testInstall(t *testing.T, s *server, data string) {
 				!strings.Contains(shown.err, "+ ") || !strings.Contains(shown.err, os.Args[0]) || keys() != count {
 				t.Errorf("%s: without --yes: %+v", name, shown)
 			}
-			if now := filesOf(t, dir); len(now) != 1 || now[file] != before {
-				t.Errorf("%s: without --yes it changes files: %v", name, now)
+			if after := filesOf(t, dir); len(after) != 1 || after[file] != before {
+				t.Errorf("%s: without --yes it changes files: %v", name, after)
 			}
 
 			done := runCommand(t, "", append(args, "--yes")...)
@@ -286,13 +286,13 @@ func testInstall(t *testing.T, s *server, data string) {
 			if entry.Command != os.Args[0] || !filepath.IsAbs(entry.Command) || !slices.Equal(entry.Args, []string{"mcp", "--agent", client, "--areas", "feedback,context"}) {
 				t.Errorf("%s: the entry is %+v", name, entry)
 			}
-			if strings.Contains(text, "sk_live") || !own && !strings.Contains(text, settings.kept) || !strings.Contains(text, "npx") {
+			if strings.Contains(text, "sk_live") || !usesProgram && !strings.Contains(text, settings.kept) || !strings.Contains(text, "npx") {
 				t.Errorf("%s: the settings have a key, or lost something: %s", name, text)
 			}
 			if keys() != count+1 {
 				t.Errorf("%s: %d keys more, want 1", name, keys()-count)
 			}
-			checkInstalledFiles(t, name, dir, file, before, skills, own)
+			checkInstalledFiles(t, name, dir, file, before, skills, usesProgram)
 
 			files := filesOf(t, dir)
 			again := runCommand(t, "", args...)
@@ -304,7 +304,7 @@ func testInstall(t *testing.T, s *server, data string) {
 			}
 
 			t.Setenv(keyVariable, "sk_live_not_used")
-			out := startBridge(t, entry.Args[1:]...).lines(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_update_feedback_reply","arguments":{"feedbackId":"fbk_0","replyStatus":"approved"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
+			out := startBridge(t, entry.Args[1:]...).exchange(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_update_feedback_reply","arguments":{"feedbackId":"fbk_0","replyStatus":"approved"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
 			t.Setenv(keyVariable, s.Key)
 			if both := strings.Join(out, "\n"); len(out) != 2 || !strings.Contains(both, `"fbk_`) || !strings.Contains(both, "feedback:write") || strings.Count(both, `"isError":true`) != 1 {
 				t.Errorf("%s: the bridge as entered lists no reviews, or approves a reply: %.2000s", name, both)
@@ -322,7 +322,7 @@ func testInstall(t *testing.T, s *server, data string) {
 			if entry := entryOf(t, client, text); changed.code != 0 || !slices.Equal(entry.Args, []string{"mcp", "--base-url", s.BaseURL}) || keys() != count+1 {
 				t.Errorf("%s: with the user's key: %+v, the entry is %+v", name, changed, entry)
 			}
-			if !own && !strings.Contains(text, settings.kept) || !strings.Contains(changed.err, "- ") {
+			if !usesProgram && !strings.Contains(text, settings.kept) || !strings.Contains(changed.err, "- ") {
 				t.Errorf("%s: the replaced entry is not shown, or the rest is lost: %s, %s", name, changed.err, text)
 			}
 		}
@@ -331,7 +331,7 @@ func testInstall(t *testing.T, s *server, data string) {
 
 // checkInstalledFiles checks the files other than the settings: the copy, the key, the skills, and
 // the log of the commands that were run.
-func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, own bool) {
+func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, usesProgram bool) {
 	t.Helper()
 	var backups, secrets, written []string
 	for path, text := range filesOf(t, home) {
@@ -347,7 +347,7 @@ func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, 
 			written = append(written, path)
 		}
 	}
-	if !own && !slices.Equal(backups, []string{before}) || own && backups != nil {
+	if !usesProgram && !slices.Equal(backups, []string{before}) || usesProgram && backups != nil {
 		t.Errorf("%s: copies of the settings %q", name, backups)
 	}
 	if len(secrets) != 1 || !strings.HasPrefix(secrets[0], filepath.Join(home, ".config", "growth-workspace", "agents")+"/") {
@@ -356,10 +356,10 @@ func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, 
 	if skills != "" && !slices.Equal(written, []string{filepath.Join(skills, "workspace-triage-reviews", "SKILL.md")}) || skills == "" && written != nil {
 		t.Errorf("%s: skills %q", name, written)
 	}
-	if info, err := os.Stat(file); err != nil || !own && info.Mode().Perm() != 0o640 {
+	if info, err := os.Stat(file); err != nil || !usesProgram && info.Mode().Perm() != 0o640 {
 		t.Errorf("%s: the settings have other permissions than before: %v, %v", name, info.Mode(), err)
 	}
-	if log, err := os.ReadFile(filepath.Join(home, "commands")); (err == nil) != own {
+	if log, err := os.ReadFile(filepath.Join(home, "commands")); (err == nil) != usesProgram {
 		t.Errorf("%s: commands of the client %q", name, log)
 	}
 }
@@ -381,19 +381,19 @@ func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 		{"cursor", `[]`, "the file must be an object"},
 	} {
 		for _, programs := range [][]string{nil, {"claude", "code", "codex"}} {
-			dir := home(t, programs...)
+			dir := createHome(t, programs...)
 			file, _ := settingsOf(dir, c.client)
 			writeText(t, file, c.text)
 			r := runCommand(t, "", "mcp", "install", c.client, "--yes")
 			if r.code != 1 || !strings.Contains(r.err, file) || !strings.Contains(r.err, c.want) {
 				t.Errorf("%s: %+v, want %s and %s", c.client, r, file, c.want)
 			}
-			if now := filesOf(t, dir); len(now) != 1 || now[file] != c.text {
-				t.Errorf("%s: files were changed: %v", c.client, now)
+			if after := filesOf(t, dir); len(after) != 1 || after[file] != c.text {
+				t.Errorf("%s: files were changed: %v", c.client, after)
 			}
 		}
 	}
-	dir := home(t, "code") // VS Code's program would drop the comments
+	dir := createHome(t, "code") // VS Code's program would drop the comments
 	file, _ := settingsOf(dir, "vscode")
 	writeText(t, file, clientSettings["vscode"].before)
 	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // fails: the user's key is in WORKSPACE_KEY, which the client would not have
@@ -423,7 +423,7 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 		{"y\ny\nn\n", 1, nil, 0},
 		{"", 1, nil, 0},
 	} {
-		dir := home(t)
+		dir := createHome(t)
 		file, _ := settingsOf(dir, "cursor")
 		var out, errOut bytes.Buffer
 		term := &terminal.Terminal{In: strings.NewReader(c.replies), Out: &out, Err: &errOut, Interactive: true, Now: time.Now}
@@ -441,7 +441,7 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 			t.Errorf("%q: the entry is %s", c.replies, files[file])
 		}
 	}
-	dir := home(t)
+	dir := createHome(t)
 	term := &terminal.Terminal{In: strings.NewReader("y\ny\ny\n"), Out: io.Discard, Err: io.Discard, Interactive: true, Now: time.Now}
 	root := rootCommand(term)
 	root.SetArgs([]string{"mcp", "install", "cursor", "--json", "--base-url", s.BaseURL, "--data", data})
@@ -453,7 +453,7 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 // Ensure an agent's key is replaced if it was revoked or has different scopes. A key that cannot
 // create keys must be refused with an error that says what to do.
 func testInstallKeys(t *testing.T, s *server, data string) {
-	home(t)
+	createHome(t)
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	install := func(args ...string) map[string]any {
@@ -493,8 +493,8 @@ func testInstallKeys(t *testing.T, s *server, data string) {
 	if all := fmt.Sprint(runJSON(t, data, "", "key", "list", "--company", company)["items"]); !strings.Contains(all, third) {
 		t.Errorf("after a login to another company the agent's key is %s, which the company does not have: %s", third, all)
 	}
-	reader := runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "metrics:read")["key"].(string)
-	t.Setenv(keyVariable, reader)
+	readOnlyKey := runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "metrics:read")["key"].(string)
+	t.Setenv(keyVariable, readOnlyKey)
 	for args, want := range map[string]string{
 		"mcp install cursor --yes":                 "the key of WORKSPACE_KEY cannot create a key for the agent, because it lacks the scope keys:write",
 		"mcp install cursor --yes --own-key=false": "Cursor would not have WORKSPACE_KEY",

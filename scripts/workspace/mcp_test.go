@@ -111,8 +111,9 @@ func testBridge(t *testing.T, s *server) {
 	}
 }
 
-// lines writes lines to a bridge and closes its input. It returns the lines that the bridge wrote.
-func (b *bridge) lines(t *testing.T, in ...string) (out []string) {
+// exchange writes lines to a bridge and closes its input. It returns the lines that the bridge
+// wrote.
+func (b *bridge) exchange(t *testing.T, in ...string) (out []string) {
 	t.Helper()
 	go func() {
 		_, _ = io.WriteString(b.in, strings.Join(in, "\n")) // the last line has no newline
@@ -148,7 +149,7 @@ func testBridgeMessages(t *testing.T, s *server) {
 		{[]string{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}`}, []string{`"code":-32022`, `"supported"`}},
 	} {
 		b := startBridge(t)
-		out := b.lines(t, c.in...)
+		out := b.exchange(t, c.in...)
 		if c.want == nil && len(out) > 0 || c.want != nil && len(out) != 1 {
 			t.Errorf("%q: %q, want a line with %q", c.in, out, c.want)
 			continue
@@ -163,7 +164,7 @@ func testBridgeMessages(t *testing.T, s *server) {
 	for n := range 60 {
 		in = append(in, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, n))
 	}
-	out := startBridge(t).lines(t, in...)
+	out := startBridge(t).exchange(t, in...)
 	slices.Sort(out)
 	if len(slices.Compact(out)) != len(in) {
 		t.Errorf("%d different responses to %d messages", len(slices.Compact(out)), len(in))
@@ -188,23 +189,23 @@ func testBridgeErrors(t *testing.T, s *server, data string) {
 		return out.Error.Message
 	}
 	b := startBridge(t, "--base-url", "http://127.0.0.1:1", "--data", t.TempDir())
-	out := b.lines(t, call)
+	out := b.exchange(t, call)
 	if len(out) != 1 || !strings.Contains(message(out[0]), "no key for http://127.0.0.1:1: set WORKSPACE_KEY, or run `workspace login") || !strings.Contains(b.logs.String(), "no key for") {
 		t.Errorf("without a key: %q, stderr %s", out, b.logs)
 	}
 	b = startBridge(t, "--agent", "cursor")
-	if out := b.lines(t, call); len(out) != 1 || !strings.Contains(message(out[0]), "no key is stored for the agent cursor: run `workspace mcp install cursor`") {
+	if out := b.exchange(t, call); len(out) != 1 || !strings.Contains(message(out[0]), "no key is stored for the agent cursor: run `workspace mcp install cursor`") {
 		t.Errorf("without an agent's key: %q", out)
 	}
 	t.Setenv(keyVariable, s.Key)
 	b = startBridge(t, "--base-url", "http://127.0.0.1:1")
-	if out := b.lines(t, call, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); len(out) != 1 || !strings.Contains(message(out[0]), "does not respond: connection refused; start the service there with `workspace serve --addr 127.0.0.1:1`") {
+	if out := b.exchange(t, call, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); len(out) != 1 || !strings.Contains(message(out[0]), "does not respond: connection refused; start the service there with `workspace serve --addr 127.0.0.1:1`") {
 		t.Errorf("nothing listens: %q", out)
 	}
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
 	defer page.Close()
 	b = startBridge(t, "--base-url", page.URL)
-	if out := b.lines(t, "["+call+"]"); len(out) != 1 || !strings.Contains(out[0], "refused (200)") || !strings.HasPrefix(out[0], "[") {
+	if out := b.exchange(t, "["+call+"]"); len(out) != 1 || !strings.Contains(out[0], "refused (200)") || !strings.HasPrefix(out[0], "[") {
 		t.Errorf("another server: %q", out)
 	}
 	t.Setenv(keyVariable, "")

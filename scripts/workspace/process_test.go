@@ -52,7 +52,7 @@ func TestSignals(t *testing.T) {
 func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
-	cmd.Env = append(os.Environ(), asCommand+"=1", memoryVariable+"=")
+	cmd.Env = append(os.Environ(), asCommandVariable+"=1", memoryVariable+"=")
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -125,7 +125,7 @@ func TestBridgeProcess(t *testing.T) {
 	_, a := startServe(t, data)
 	start := func() (*exec.Cmd, io.WriteCloser, *bufio.Reader) {
 		cmd := exec.Command(os.Args[0], "mcp", "--areas", "feedback")
-		cmd.Env = append(os.Environ(), asCommand+"=1", keyVariable+"="+a.Key, urlVariable+"="+a.BaseURL)
+		cmd.Env = append(os.Environ(), asCommandVariable+"=1", keyVariable+"="+a.Key, urlVariable+"="+a.BaseURL)
 		cmd.Stderr = t.Output()
 		in, err1 := cmd.StdinPipe()
 		out, err2 := cmd.StdoutPipe()
@@ -170,7 +170,7 @@ func TestInstallOfTemporaryProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "mcp", "install", "cursor", "--yes")
-	cmd.Env = append(os.Environ(), asCommand+"=1", "HOME="+home, "XDG_CONFIG_HOME="+home)
+	cmd.Env = append(os.Environ(), asCommandVariable+"=1", "HOME="+home, "XDG_CONFIG_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	want := "built by go run, in a temporary folder that Go removes, so Cursor could not start it later: run `go install ./scripts/workspace`, and then `workspace mcp install cursor`"
 	if err == nil || !strings.Contains(string(out), want) {

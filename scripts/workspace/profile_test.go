@@ -202,7 +202,7 @@ func TestProfileErrors(t *testing.T) {
 // Ensure `mcp install` adds an entry whose bridge uses the profile that the user has named.
 func TestInstallWithProfile(t *testing.T) {
 	s, data := startTestServer(t)
-	dir := home(t)
+	dir := createHome(t)
 	key := runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string)
 	if r := runCommand(t, key, "login", "--as", "reader"); r.code != 0 {
 		t.Fatalf("login: %+v", r)

@@ -29,9 +29,9 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// sendingCompany starts a server with a company that has the records in lines. key is a key of that
-// company that can only send.
-func sendingCompany(t *testing.T, lines ...string) (s *server, data, companyID, key string) {
+// startServerWithRecords starts a server with a company that has the records in lines. key is a key
+// of that company that can only send.
+func startServerWithRecords(t *testing.T, lines ...string) (s *server, data, companyID, key string) {
 	t.Helper()
 	data = dataFolder(t)
 	s = startServer(t, data, "--demo=false")
@@ -101,10 +101,10 @@ func TestDueRun(t *testing.T) {
 	}
 	script += "esac\n"
 	lines = append(lines, duePostOn("push", "pst_other"), duePostOn("instagram", "pst_slow"))
-	s, data, companyID, key := sendingCompany(t, lines...)
-	for _, over := range []string{"the API", "the table"} {
+	s, data, companyID, key := startServerWithRecords(t, lines...)
+	for _, backend := range []string{"the API", "the table"} {
 		args := []string{"due", "run", "--parallel", "4"}
-		if over == "the API" {
+		if backend == "the API" {
 			t.Setenv(keyVariable, key)
 			t.Setenv(urlVariable, s.BaseURL)
 		} else {
@@ -115,23 +115,23 @@ func TestDueRun(t *testing.T) {
 		}
 		r := runCommand(t, "", append(args, "--platform", "instagram", "--timeout", "10ms", "--", "sh", "-c", "sleep 600 & wait")...)
 		if r.code != 1 {
-			t.Errorf("over %s: exit code %d, want 1, because the program did not end: %s", over, r.code, r.err)
+			t.Errorf("over %s: exit code %d, want 1, because the program did not end: %s", backend, r.code, r.err)
 		}
 		requireContains(t, r.out, "pst_slow unknown: it ran longer than 10ms; the claim clm_")
 		requireContains(t, r.err, "nobody knows what happened to 1 of the posts")
 		r = runCommand(t, "", append(args, "--platform", "x", "--timeout", "10m", "--", "sh", "-c", script)...)
 		if r.code != 1 {
-			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", over, r.code, r.err)
+			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", backend, r.code, r.err)
 		}
-		requireContains(t, r.err, "using "+over, "nobody knows what happened to 11 of the posts", "due stuck --older 0s")
+		requireContains(t, r.err, "using "+backend, "nobody knows what happened to 11 of the posts", "due stuck --older 0s")
 		for _, e := range endings {
 			requireContains(t, r.out, e.want)
 		}
 		if n := strings.Count(r.out, "\n"); n != len(endings) {
-			t.Errorf("over %s: %d lines, want one for each of %d posts: %s", over, n, len(endings), r.out)
+			t.Errorf("over %s: %d lines, want one for each of %d posts: %s", backend, n, len(endings), r.out)
 		}
 		if diff := cmp.Diff(want, statusesOf(t, data, companyID, "post", "status")); diff != "" {
-			t.Errorf("over %s: statuses (-want +got):\n%s", over, diff)
+			t.Errorf("over %s: statuses (-want +got):\n%s", backend, diff)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestDueRun(t *testing.T) {
 // the table, and refuse a company other than the key's.
 func TestDueOverAPI(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("push", "pst_2"),
+	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"), duePostOn("push", "pst_2"),
 		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, s.BaseURL)
@@ -183,8 +183,8 @@ func TestDueOverAPI(t *testing.T) {
 	if diff := objectDifference(map[string]any{"replyStatus": "posting", "replyBody": "Thanks", "confirmedBy": "the support lead"}, reply); diff != "" {
 		t.Errorf("claimed reply (-want +got):\n%s", diff)
 	}
-	if in := runJSON(t, data, "", "approved", "stuck", "--older", "0s", "--company", companyID)["items"].([]any)[0].(map[string]any); in["confirmedBy"] != "the support lead" {
-		t.Errorf("stored: confirmed by %v, want the support lead", in["confirmedBy"])
+	if inTable := runJSON(t, data, "", "approved", "stuck", "--older", "0s", "--company", companyID)["items"].([]any)[0].(map[string]any); inTable["confirmedBy"] != "the support lead" {
+		t.Errorf("stored: confirmed by %v, want the support lead", inTable["confirmedBy"])
 	}
 	if len(do("approved", "stuck", "--older", "0s")["items"].([]any)) != 1 {
 		t.Error("the claimed reply is not stuck over the API")
@@ -205,7 +205,7 @@ func TestDueOverAPI(t *testing.T) {
 // Ensure `due stuck --older 0s` lists every claim on a machine whose clock is behind the service's.
 func TestStuckWithSlowClock(t *testing.T) {
 	isolateUserFolders(t)
-	s, _, _, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	s, _, _, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, s.BaseURL)
 	if r := runCommand(t, "", "due", "claim", "pst_1"); r.code != 0 {
@@ -225,7 +225,7 @@ func TestStuckWithSlowClock(t *testing.T) {
 // is named or a flag selects the table.
 func TestDueWithLogin(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
 	for _, login := range [][]string{{"login", "--base-url", s.BaseURL}, {"login", "--as", "sender", "--base-url", s.BaseURL}} {
 		if r := runCommand(t, key, login...); r.code != 0 {
 			t.Fatalf("%v: exit code %d: %s", login, r.code, r.err)
@@ -255,10 +255,10 @@ func TestDueWithLogin(t *testing.T) {
 // was claimed.
 func TestApprovedRun(t *testing.T) {
 	isolateUserFolders(t)
-	approved := func(id, source string) string {
+	approvedReply := func(id, source string) string {
 		return fmt.Sprintf(`{"type":"feedback","record":{"id":%q,"externalId":%q,"source":%q,"title":"Slow","body":"It is slow.","replyBody":"Thanks","replyStatus":"approved"}}`, id, id, source)
 	}
-	s, data, companyID, key := sendingCompany(t, approved("fbk_1", "google_play"), approved("fbk_2", "google_play"), approved("fbk_3", "reddit"))
+	s, data, companyID, key := startServerWithRecords(t, approvedReply("fbk_1", "google_play"), approvedReply("fbk_2", "google_play"), approvedReply("fbk_3", "reddit"))
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, s.BaseURL)
 	run := []string{"approved", "run", "--source", "google_play"}
@@ -283,7 +283,7 @@ func TestApprovedRunAsks(t *testing.T) {
 	for n := range 3 {
 		lines = append(lines, fmt.Sprintf(`{"type":"feedback","record":{"id":"fbk_%d","externalId":"%d","source":"reddit","priority":%d,"body":"Review %d","replyBody":"Reply %d","replyStatus":"approved"}}`, n, n, n, n, n))
 	}
-	s, data, companyID, key := sendingCompany(t, lines...)
+	s, data, companyID, key := startServerWithRecords(t, lines...)
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, s.BaseURL)
 	var out, errOut bytes.Buffer
@@ -308,7 +308,7 @@ func TestApprovedRunAsks(t *testing.T) {
 // confirms it.
 func TestApprovedRunAsksAgain(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t,
+	s, data, companyID, key := startServerWithRecords(t,
 		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
 	if r := runCommand(t, "", "approved", "claim", "fbk_1", "--company", companyID, "--data", data); r.code != 0 {
 		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
@@ -350,23 +350,23 @@ type killer struct {
 	killed       bool
 }
 
-// watch calls the handler. At the kill point, it kills the process before or after the call. If the
-// process is killed before the call, the request does not reach the handler. If it is killed after
-// the call, the response does not reach the process.
-func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+// serveOrKill calls the handler. At the kill point, it kills the process before or after the call.
+// If the process is killed before the call, the request does not reach the handler. If it is killed
+// after the call, the response does not reach the process.
+func (k *killer) serveOrKill(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	k.mu.Lock()
 	k.requestCount++
-	now := k.process != nil && k.requestCount == k.at.n
+	atKillPoint := k.process != nil && k.requestCount == k.at.n
 	k.mu.Unlock()
-	if now && !k.at.after {
+	if atKillPoint && !k.at.after {
 		k.kill()
 		panic(http.ErrAbortHandler)
 	}
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, r)
-	if now && k.delay > 0 {
+	if atKillPoint && k.delay > 0 {
 		time.AfterFunc(k.delay, k.kill)
-	} else if now {
+	} else if atKillPoint {
 		k.kill()
 		panic(http.ErrAbortHandler)
 	}
@@ -390,7 +390,7 @@ func (k *killer) kill() {
 // processes are killed before and after each request to the API and to the platform.
 func TestDueRunThroughKills(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t)
+	s, data, companyID, key := startServerWithRecords(t)
 	service, err := url.Parse(s.BaseURL)
 	if err != nil {
 		t.Fatal(err)
@@ -408,7 +408,7 @@ func TestDueRunThroughKills(t *testing.T) {
 		fmt.Fprintf(w, `{"externalId":%q}`, "at-"+post.ID)
 	})
 	serve := func(h http.Handler) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.watch(w, r, h) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.serveOrKill(w, r, h) }))
 		t.Cleanup(server.Close)
 		return server.URL
 	}
@@ -416,7 +416,7 @@ func TestDueRunThroughKills(t *testing.T) {
 	runOnce := func(at killPoint) (killed bool, out string) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], "due", "run", "--platform", "x", "--", os.Args[0])
-		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+platformURL, keyVariable+"="+key, urlVariable+"="+proxyURL, memoryVariable+"=")
+		cmd.Env = append(os.Environ(), asCommandVariable+"=1", asSenderVariable+"="+platformURL, keyVariable+"="+key, urlVariable+"="+proxyURL, memoryVariable+"=")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &text, &text
 		k.mu.Lock()
@@ -475,7 +475,7 @@ func TestDueRunThroughKills(t *testing.T) {
 // it has claimed, claims nothing more, and exits without an error.
 func TestDueRunStopsDuringClaim(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_2"))
+	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_2"))
 	service, err := url.Parse(s.BaseURL)
 	if err != nil {
 		t.Fatal(err)
@@ -489,10 +489,10 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 		}
 		return nil
 	}
-	between := httptest.NewServer(proxy)
-	t.Cleanup(between.Close)
+	proxyServer := httptest.NewServer(proxy)
+	t.Cleanup(proxyServer.Close)
 	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, between.URL)
+	t.Setenv(urlVariable, proxyServer.URL)
 	var out bytes.Buffer
 	root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: t.Output(), Now: time.Now})
 	root.SetArgs([]string{"due", "run", "--platform", "x", "--", "sh", "-c", "echo '{}'"})
@@ -510,7 +510,7 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 // may be claimed.
 func TestDueRunWithoutResponse(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
 	service, err := url.Parse(s.BaseURL)
 	if err != nil {
 		t.Fatal(err)
@@ -526,10 +526,10 @@ func TestDueRunWithoutResponse(t *testing.T) {
 		}
 		return nil
 	}
-	between := httptest.NewServer(proxy)
-	t.Cleanup(between.Close)
+	proxyServer := httptest.NewServer(proxy)
+	t.Cleanup(proxyServer.Close)
 	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, between.URL)
+	t.Setenv(urlVariable, proxyServer.URL)
 	run := []string{"due", "run", "--platform", "x", "--", "sh", "-c", `echo '{"externalId":"1790"}'`}
 	lost = "report"
 	r := runCommand(t, "", run...)
@@ -554,7 +554,7 @@ func TestDueRunWithoutResponse(t *testing.T) {
 // starts it again.
 func TestDueRunWithoutEngine(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, _ := sendingCompany(t, duePostOn("x", "pst_1"))
+	s, data, companyID, _ := startServerWithRecords(t, duePostOn("x", "pst_1"))
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	logs := &lockedBuffer{}
@@ -576,7 +576,7 @@ func TestDueRunWithoutEngine(t *testing.T) {
 // enough, and not before. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, s.BaseURL)
 	records := filepath.Join(t.TempDir(), "records")

@@ -30,9 +30,9 @@ type publicServer struct {
 	browser    *http.Client
 }
 
-// startTeam starts a public server with the studio of the demo company. Before that, it starts a
-// local server once to create the company's records.
-func startTeam(t *testing.T) *publicServer {
+// startPublicServer starts a public server with the studio of the demo company. Before that, it
+// starts a local server once to create the company's records.
+func startPublicServer(t *testing.T) *publicServer {
 	t.Helper()
 	data := dataFolder(t)
 	startServer(t, data).stop(t)
@@ -51,13 +51,13 @@ func startTeam(t *testing.T) *publicServer {
 		return (&net.Dialer{}).DialContext(ctx, network, proxy.Listener.Addr().String())
 	}
 	w := &publicServer{server: s, browser: &http.Client{Jar: jar, Transport: transport}}
-	for name, where := range map[string]*string{"studio-token": &w.token, "studio-key.json": &w.key} {
+	for name, dst := range map[string]*string{"studio-token": &w.token, "studio-key.json": &w.key} {
 		requireSecretFile(t, filepath.Join(data, name))
 		text, err := os.ReadFile(filepath.Join(data, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		*where = strings.TrimSpace(string(text))
+		*dst = strings.TrimSpace(string(text))
 	}
 	w.key = regexp.MustCompile(`sk_[a-z0-9A-Z_]+`).FindString(w.key)
 	if w.key == "" || len(w.token) < 20 {
@@ -96,7 +96,7 @@ func (w *publicServer) send(t *testing.T, method, target string, form url.Values
 // These tests share one server, because creating the demo company takes a second.
 func TestTeamServer(t *testing.T) {
 	t.Parallel()
-	w := startTeam(t)
+	w := startPublicServer(t)
 	t.Run("Studio", func(t *testing.T) { testTeamStudio(t, w) })
 	t.Run("API", func(t *testing.T) { testPublicAPI(t, w) })
 }
@@ -157,17 +157,17 @@ func testTeamStudio(t *testing.T, w *publicServer) {
 			continue
 		}
 		for _, found := range address.FindAllStringSubmatch(body, -1) {
-			name, at := found[1], strings.ReplaceAll(found[2], "&amp;", "&")
+			name, link := found[1], strings.ReplaceAll(found[2], "&amp;", "&")
 			if name == "value" {
 				continue
 			}
-			if !strings.HasPrefix(at, "/studio/") {
-				t.Errorf("%s: %s=%q is not below the studio", target, name, at)
+			if !strings.HasPrefix(link, "/studio/") {
+				t.Errorf("%s: %s=%q is not below the studio", target, name, link)
 			}
-			at, _, _ = strings.Cut(at, "#")
-			path, _, _ := strings.Cut(at, "?")
+			link, _, _ = strings.Cut(link, "#")
+			path, _, _ := strings.Cut(link, "?")
 			if name == "href" && !seen[path] && len(seen) < 40 {
-				seen[path], pages = true, append(pages, at)
+				seen[path], pages = true, append(pages, link)
 			}
 		}
 	}
@@ -184,8 +184,8 @@ func testTeamStudio(t *testing.T, w *publicServer) {
 	if out, _ := w.send(t, "POST", "/studio/company", fields, "Origin", "https://evil.example"); out.StatusCode != 403 {
 		t.Errorf("a form of another origin: status %d, want 403", out.StatusCode)
 	}
-	without := url.Values{"name": {"Team Notes"}}
-	if out, _ := w.send(t, "POST", "/studio/company", without, "Origin", "https://example.com"); out.StatusCode != 403 {
+	fieldsWithoutToken := url.Values{"name": {"Team Notes"}}
+	if out, _ := w.send(t, "POST", "/studio/company", fieldsWithoutToken, "Origin", "https://example.com"); out.StatusCode != 403 {
 		t.Errorf("a form without its token: status %d, want 403", out.StatusCode)
 	}
 	out, body = w.send(t, "POST", "/studio/company", fields, "Origin", "https://example.com")
@@ -247,9 +247,9 @@ func testPublicAPI(t *testing.T, w *publicServer) {
 		{"evil.example", "/studio/", 403},
 		{"10.0.0.7:8080", "/healthz", 200},
 	} {
-		status, body := directly(t, w.Listen, c.host, c.path)
+		status, body := getDirectly(t, w.Listen, c.host, c.path)
 		for deadline := time.Now().Add(waitMax); c.path == "/healthz" && status != c.want && time.Now().Before(deadline); {
-			status, body = directly(t, w.Listen, c.host, c.path) // on a busy machine, the table may respond too late
+			status, body = getDirectly(t, w.Listen, c.host, c.path) // on a busy machine, the table may respond too late
 		}
 		if status != c.want || status == 403 && !strings.Contains(body, "this server exists only at https://example.com") {
 			t.Errorf("%s %s: status %d, want %d: %.200s", c.host, c.path, status, c.want, body)
@@ -257,8 +257,8 @@ func testPublicAPI(t *testing.T, w *publicServer) {
 	}
 }
 
-// directly sends a request to a server with the given Host header, without the proxy.
-func directly(t *testing.T, addr, host, path string) (status int, body string) {
+// getDirectly sends a request to a server with the given Host header, without the proxy.
+func getDirectly(t *testing.T, addr, host, path string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, http.NoBody)
 	if err != nil {
@@ -287,17 +287,17 @@ func TestHostsOfThisMachine(t *testing.T) {
 	}
 	addr := strings.TrimPrefix(s.BaseURL, "http://")
 	for host, want := range map[string]int{addr: 200, "localhost": 200, "LOCALHOST:1": 200, "[::1]:8080": 200, "evil.example": 403, "192.0.2.1": 403} {
-		if status, body := directly(t, addr, host, "/openapi.json"); status != want || want == 403 && !strings.Contains(body, "--public-url https://NAME") {
+		if status, body := getDirectly(t, addr, host, "/openapi.json"); status != want || want == 403 && !strings.Contains(body, "--public-url https://NAME") {
 			t.Errorf("%s: status %d, want %d: %.200s", host, status, want, body)
 		}
 	}
-	if status, _ := directly(t, addr, "localhost", "/healthz"); status != 404 {
+	if status, _ := getDirectly(t, addr, "localhost", "/healthz"); status != 404 {
 		t.Errorf("/healthz: status %d, want 404 without --public-url", status)
 	}
 	wide := startServer(t, data, "--demo=false", "--addr", "0.0.0.0:0")
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(wide.BaseURL, "http://"))
 	for host, want := range map[string]int{"192.0.2.1:" + port: 200, "evil.example:" + port: 403} {
-		if status, _ := directly(t, "127.0.0.1:"+port, host, "/openapi.json"); status != want {
+		if status, _ := getDirectly(t, "127.0.0.1:"+port, host, "/openapi.json"); status != want {
 			t.Errorf("--addr 0.0.0.0, host %s: status %d, want %d", host, status, want)
 		}
 	}

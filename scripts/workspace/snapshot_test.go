@@ -23,17 +23,17 @@ func TestSnapshot(t *testing.T) {
 		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`,
 		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}}`,
 		`{"type":"item","record":{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"B","status":"draft"}}`)
-	on := []string{"--company", id, "--board", "brd_1"}
+	boardFlags := []string{"--company", id, "--board", "brd_1"}
 	do := func(args ...string) map[string]any {
 		t.Helper()
-		return runJSON(t, data, "", append(append([]string{"snapshot"}, args...), on...)...)
+		return runJSON(t, data, "", append(append([]string{"snapshot"}, args...), boardFlags...)...)
 	}
-	refused := func(args ...string) string {
+	doRefused := func(args ...string) string {
 		t.Helper()
-		return runRefused(t, 1, "", append(append(append([]string{"snapshot"}, args...), on...), "--data", data)...)
+		return runRefused(t, 1, "", append(append(append([]string{"snapshot"}, args...), boardFlags...), "--data", data)...)
 	}
 	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
-		requireContains(t, refused(args...), "board brd_1: the board was never published")
+		requireContains(t, doRefused(args...), "board brd_1: the board was never published")
 	}
 	s := startServer(t, data) // the server keeps the engine running between the commands
 	publish := func(title string) {
@@ -73,23 +73,23 @@ func TestSnapshot(t *testing.T) {
 	} else if perm := info.Mode().Perm(); perm != 0o644 {
 		t.Errorf("the page's permissions are %o, want 644", perm)
 	}
-	old := runCommand(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, on...)...)
+	old := runCommand(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, boardFlags...)...)
 	if old.code != 0 || !strings.Contains(old.out, "<h3>A</h3>") {
 		t.Errorf("version 1: %+v, want exit code 0 and the item A", old)
 	}
-	requireContains(t, runRefused(t, 2, "", append([]string{"snapshot", "render", "--data", data}, on...)...), "--html FILE")
-	requireContains(t, refused("render", "--html", filepath.Join(file, "below")), "not a directory")
+	requireContains(t, runRefused(t, 2, "", append([]string{"snapshot", "render", "--data", data}, boardFlags...)...), "--html FILE")
+	requireContains(t, doRefused("render", "--html", filepath.Join(file, "below")), "not a directory")
 	first := do("--version", "1")
 	if first["live"] != false || first["items"].([]any)[0].(map[string]any)["title"] != "A" {
 		t.Errorf("version 1 is %v, want it not live and with the item A", first)
 	}
-	r := runCommand(t, "", append([]string{"snapshot", "--data", data}, on...)...)
+	r := runCommand(t, "", append([]string{"snapshot", "--data", data}, boardFlags...)...)
 	var plain map[string]any
 	if err := json.Unmarshal([]byte(r.out), &plain); err != nil || plain["version"] != 2.0 {
 		t.Errorf("version %v, want 2: %v: %s", plain["version"], err, r.out)
 	}
-	requireContains(t, refused("--version", "3"), "no version 3")
-	requireContains(t, refused("rollback", "--version", "3"), "no version 3")
+	requireContains(t, doRefused("--version", "3"), "no version 3")
+	requireContains(t, doRefused("rollback", "--version", "3"), "no version 3")
 
 	if done := do("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
 		t.Errorf("rollback %v, want a change of 1 item in version 3", done)
@@ -97,7 +97,7 @@ func TestSnapshot(t *testing.T) {
 	if done := do("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
 		t.Errorf("a second rollback %v, want no change of version 3", done)
 	}
-	requireContains(t, runCommand(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, on...)...).out, "live in version 4 with the content of version 2")
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, boardFlags...)...).out, "live in version 4 with the content of version 2")
 	versions := do("list")["items"].([]any)
 	if len(versions) != 4 {
 		t.Fatalf("%d versions, want 4: %v", len(versions), versions)
@@ -106,7 +106,7 @@ func TestSnapshot(t *testing.T) {
 	if diff := objectDifference(newest, versions[0].(map[string]any)); diff != "" {
 		t.Errorf("newest version (-want +got):\n%s", diff)
 	}
-	requireContains(t, runCommand(t, "", append([]string{"snapshot", "list", "--data", data}, on...)...).out, "VERSION", "live  content of version 2", "content of version 1")
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "list", "--data", data}, boardFlags...)...).out, "VERSION", "live  content of version 2", "content of version 1")
 	s.stop(t)
 }
 

@@ -79,7 +79,7 @@ func TestUpgradeReminder(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	const reminder = "has records of an earlier version"
-	of := func(table string, args ...string) commandResult {
+	runOn := func(table string, args ...string) commandResult {
 		t.Helper()
 		r := runCommand(t, "", append(args, "--endpoint", front.URL, "--table", table)...)
 		if r.code != 0 {
@@ -87,28 +87,28 @@ func TestUpgradeReminder(t *testing.T) {
 		}
 		return r
 	}
-	if r := of("new", "company", "create", "--name", "One"); strings.Contains(r.err, reminder) {
+	if r := runOn("new", "company", "create", "--name", "One"); strings.Contains(r.err, reminder) {
 		t.Errorf("a new table: %s", r.err)
 	}
-	requireContains(t, of("new", "upgrade", "--check").out, "feedback: posted", "yes")
+	requireContains(t, runOn("new", "upgrade", "--check").out, "feedback: posted", "yes")
 
-	of("older", "due", "list", "--company", "all") // creates the table without reading the migrations' marks
+	runOn("older", "due", "list", "--company", "all") // creates the table without reading the migrations' marks
 	putOlderRecord(t, e, "older")
-	r := of("older", "company", "list")
+	r := runOn("older", "company", "list")
 	requireContains(t, r.err, "table older at "+front.URL+" "+reminder, "upgrade --table older --endpoint "+front.URL)
-	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "no: run")
+	requireContains(t, runOn("older", "upgrade", "--check").out, "feedback: posted", "no: run")
 	denied.Store("Scan") // a role that may not scan cannot find out whether the table is empty
 	requireContains(t, runCommand(t, "", "company", "list", "--endpoint", front.URL, "--table", "older").err, reminder)
 	denied.Store("BatchGetItem")
-	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
+	if r := runOn("older", "company", "list"); strings.Contains(r.err, reminder) {
 		t.Errorf("a role that cannot read the marks: %s", r.err)
 	}
 	denied.Store("-")
-	requireContains(t, of("older", "upgrade").out, "companies that are up to date: 0")
-	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
+	requireContains(t, runOn("older", "upgrade").out, "companies that are up to date: 0")
+	if r := runOn("older", "company", "list"); strings.Contains(r.err, reminder) {
 		t.Errorf("after the upgrade: %s", r.err)
 	}
-	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "yes")
+	requireContains(t, runOn("older", "upgrade", "--check").out, "feedback: posted", "yes")
 }
 
 // putOlderRecord stores a record in a table without writing a migration's mark.

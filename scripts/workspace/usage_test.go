@@ -135,9 +135,9 @@ var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|
 func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
-	// suggested runs a command and returns the arguments of the command that its output suggests.
-	// words is the text before the suggestion.
-	suggested := func(words string, args ...string) []string {
+	// runForSuggestion runs a command and returns the arguments of the command that its output
+	// suggests. words is the text before the suggestion.
+	runForSuggestion := func(words string, args ...string) []string {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)
 		_, after, found := strings.Cut(r.out+r.err, words+goRun+" ")
@@ -148,24 +148,24 @@ func TestSuggestedCommands(t *testing.T) {
 		after, _, _ = strings.Cut(after, "`")
 		return strings.Fields(after)
 	}
-	create := suggested("create one with `", "company", "list")
-	issue := suggested("Its first key:\n  ", append(create[:len(create)-2:len(create)-2], "--data", data)...)
+	create := runForSuggestion("create one with `", "company", "list")
+	issue := runForSuggestion("Its first key:\n  ", append(create[:len(create)-2:len(create)-2], "--data", data)...)
 	companyID := issue[3]
-	if args := suggested("issue one with `", "key", "list", "--company", companyID); strings.Join(args, " ") != strings.Join(issue, " ") {
+	if args := runForSuggestion("issue one with `", "key", "list", "--company", companyID); strings.Join(args, " ") != strings.Join(issue, " ") {
 		t.Errorf("%v, want %v", args, issue)
 	}
 	if r := runCommandAs(t, goRun, "", issue...); r.code != 0 || !strings.HasPrefix(r.out, "sk_live_") {
 		t.Errorf("%v: %+v, want exit code 0 and a key", issue, r)
 	}
-	resume := suggested("To end it:\n  ", "company", "suspend", companyID)
+	resume := runForSuggestion("To end it:\n  ", "company", "suspend", companyID)
 	if r := runCommandAs(t, goRun, "", resume...); r.code != 0 {
 		t.Errorf("%v: %+v, want exit code 0", resume, r)
 	}
-	list := suggested("in "+data+": `", "key", "list", "--company", "co_0")
+	list := runForSuggestion("in "+data+": `", "key", "list", "--company", "co_0")
 	if r := runCommandAs(t, goRun, "", list...); r.code != 0 || !strings.Contains(r.out, companyID) {
 		t.Errorf("%v: %+v, want exit code 0 and %s", list, r, companyID)
 	}
-	keys := suggested("that still works: `", "key", "revoke", "key_0", "--company", companyID)
+	keys := runForSuggestion("that still works: `", "key", "revoke", "key_0", "--company", companyID)
 	if r := runCommandAs(t, goRun, "", keys...); r.code != 0 {
 		t.Errorf("%v: %+v, want exit code 0", keys, r)
 	}

@@ -69,9 +69,9 @@ func versionCommand(t *terminal.Terminal, root *cobra.Command) *cobra.Command {
 		v := versionOf(build, engine.Describe(ctx))
 		return t.Print(v, "%s", v)
 	}
-	asked := root.Flags().Bool("version", false, "print the version of this program, its engine and the API")
+	versionFlag := root.Flags().Bool("version", false, "print the version of this program, its engine and the API")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *asked {
+		if *versionFlag {
 			return show(cmd.Context())
 		}
 		return cmd.Help()

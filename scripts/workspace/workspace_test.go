@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// asCommand is the environment variable that makes the test binary run as the program `workspace`,
-// for tests that need real processes.
-const asCommand = "WORKSPACE_TEST_AS_COMMAND"
+// asCommandVariable is the environment variable that makes the test binary run as the program
+// `workspace`, for tests that need real processes.
+const asCommandVariable = "WORKSPACE_TEST_AS_COMMAND"
 
 // memoryVariable is the environment variable that limits the memory of a Go process. If it is not
 // set, a server sets a limit itself.
@@ -35,9 +35,9 @@ const (
 	profileVariable = "WORKSPACE_PROFILE"
 )
 
-// asSender is the environment variable that makes the test binary run as a program that posts the
-// record on its standard input to the URL in the variable.
-const asSender = "WORKSPACE_TEST_AS_SENDER"
+// asSenderVariable is the environment variable that makes the test binary run as a program that
+// posts the record on its standard input to the URL in the variable.
+const asSenderVariable = "WORKSPACE_TEST_AS_SENDER"
 
 // runSender posts standard input to a URL, and prints the response.
 func runSender(target string) error {
@@ -51,21 +51,21 @@ func runSender(target string) error {
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	if program := os.Getenv(fakeClient); program != "" {
+	if program := os.Getenv(fakeClientVariable); program != "" {
 		if err := runFakeClient(program, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	if target := os.Getenv(asSender); target != "" && len(os.Args) == 1 {
+	if target := os.Getenv(asSenderVariable); target != "" && len(os.Args) == 1 {
 		if err := runSender(target); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	if os.Getenv(asCommand) == "1" {
+	if os.Getenv(asCommandVariable) == "1" {
 		main()
 	}
 	// Servers must not limit the memory of this process, which all tests share. With a limit, the

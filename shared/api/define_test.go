@@ -50,7 +50,7 @@ func TestForDrafting(t *testing.T) {
 
 // Ensure Define and New panic on an invalid declaration.
 func TestInvalidDeclarationsPanic(t *testing.T) {
-	operations := func(paths ...string) func() {
+	declarePaths := func(paths ...string) func() {
 		return func() {
 			var all []api.Operation
 			for i, path := range paths {
@@ -111,9 +111,9 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			X *bool `json:"x"`
 		}](func(s *api.Spec) { s.Method, s.Effect = "DELETE", api.Destructive }),
 		"has no name":               define[struct{ X string }](func(*api.Spec) {}),
-		"two operations get_a":      operations("get_a /v1/{x}", "get_a /v1/{x}/b"),
-		"get_item_b: /v1/{x}/a and": operations(" /v1/{x}/a", " /v1/{x}/a"),
-		"are the same path":         operations(" /v1/{x}/a", " /v1/b/{x}"),
+		"two operations get_a":      declarePaths("get_a /v1/{x}", "get_a /v1/{x}/b"),
+		"get_item_b: /v1/{x}/a and": declarePaths(" /v1/{x}/a", " /v1/{x}/a"),
+		"are the same path":         declarePaths(" /v1/{x}/a", " /v1/b/{x}"),
 		"NumField of non-struct":    define[string](func(*api.Spec) {}),
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -125,15 +125,15 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			declare()
 		})
 	}
-	operations(" /v1/{x}/a", " /v1/{x}/b", " /v1/{x}", " /v1/a/{x}/a", " /v1/{x}/current", " /v1/keys/{x}/a/b")()
+	declarePaths(" /v1/{x}/a", " /v1/{x}/b", " /v1/{x}", " /v1/a/{x}/a", " /v1/{x}/current", " /v1/keys/{x}/a/b")()
 }
 
 // Ensure IsList, HasCompanyID and Class follow from the declaration.
 func TestOperation(t *testing.T) {
 	s := start(t)
 	for _, op := range s.operations() {
-		list, company := strings.HasPrefix(op.ID, "list"), op.ID != "list_things"
-		if op.IsList() != list || op.HasCompanyID() != company {
+		isList, hasCompanyID := strings.HasPrefix(op.ID, "list"), op.ID != "list_things"
+		if op.IsList() != isList || op.HasCompanyID() != hasCompanyID {
 			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.HasCompanyID())
 		}
 		if want := map[api.Effect]string{api.Read: "read", api.Create: "write", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {

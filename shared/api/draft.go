@@ -10,25 +10,25 @@ import (
 
 // Nobody may approve content without having read it. If keys with a DraftScope (see Spec) can
 // change a record, the record stores the names of the properties that were last written by such a
-// key. This list is hidden from clients. Drafted updates the list, and RequireRead checks it before
-// an approval.
+// key. This list is hidden from clients. DraftedProperties computes the new list, and RequireRead
+// checks the list before an approval.
 
-// Drafted returns the names of a record's properties whose last writer will be a draft-only key
-// once the body is applied to the record. The parameter before is the stored list. properties are
-// the names of all properties that can be in the list. mayDecide is false if the request's key may
-// only draft. Such a key adds the properties that it changes. Any other key removes the properties
-// that it sends, even if their values are the stored ones.
-func Drafted[T any](in *schema.Body[T], record T, before, properties []string, mayDecide bool) (names []string) {
+// DraftedProperties returns the names of a record's properties whose last writer will be a
+// draft-only key once the body is applied to the record. The parameter before is the stored list.
+// properties are the names of all properties that can be in the list. mayDecide is false if the
+// request's key may only draft. Such a key adds the properties that it changes. Any other key
+// removes the properties that it sends, even if their values are the stored ones.
+func DraftedProperties[T any](in *schema.Body[T], record T, before, properties []string, mayDecide bool) (names []string) {
 	changes := in.Changes(record)
 	for _, name := range properties {
-		byDraft := slices.Contains(before, name)
+		isDrafted := slices.Contains(before, name)
 		switch {
 		case mayDecide && in.Sent(name):
-			byDraft = false
+			isDrafted = false
 		case !mayDecide && slices.Contains(changes, name):
-			byDraft = true
+			isDrafted = true
 		}
-		if byDraft {
+		if isDrafted {
 			names = append(names, name)
 		}
 	}

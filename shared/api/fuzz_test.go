@@ -26,29 +26,29 @@ type operationCall struct {
 
 // callPath sends a GET with exactly this path, neither cleaned nor escaped. sent is false if an
 // HTTP server would not accept the path.
-func callPath(t *testing.T, path string) (to operationCall, status int, sent bool) {
+func callPath(t *testing.T, path string) (call operationCall, status int, sent bool) {
 	t.Helper()
 	s := start(t)
 	s.get = func(_ context.Context, c api.Caller, in getInput) (any, error) {
-		to.ids = []string{c.CompanyID, in.ItemID}
+		call.ids = []string{c.CompanyID, in.ItemID}
 		return record{}, nil
 	}
 	s.list = func(_ context.Context, c api.Caller, in listInput) (api.List[record], error) {
-		to.ids = []string{c.CompanyID, in.BoardID}
+		call.ids = []string{c.CompanyID, in.BoardID}
 		return api.NewList(table.Page[record]{Records: []record{}, Next: "here"}), nil
 	}
 	u, err := url.ParseRequestURI(strings.ReplaceAll(path, "{companyId}", s.companyID))
 	if err != nil || u.RawQuery != "" || u.ForceQuery {
-		return to, 0, false
+		return call, 0, false
 	}
 	r := s.request(http.MethodGet, "/", "")
 	r.URL = u
 	a := s.do(r)
-	to.operation = respondingOperation(a, to.ids)
-	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.companyID {
-		t.Fatalf("%s: reached the company %s", path, to.ids[0])
+	call.operation = respondingOperation(a, call.ids)
+	if a.Code == http.StatusOK && call.ids != nil && call.ids[0] != s.companyID {
+		t.Fatalf("%s: reached the company %s", path, call.ids[0])
 	}
-	return to, a.Code, true
+	return call, a.Code, true
 }
 
 // respondingOperation returns the operation that sent a response. It recognises a list by the
@@ -86,27 +86,27 @@ func FuzzPath(f *testing.F) {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		to, status, sent := callPath(t, path)
+		call, status, sent := callPath(t, path)
 		switch {
 		case !sent || status == http.StatusNotFound:
 			return
-		case status == http.StatusMethodNotAllowed && to.operation != "":
+		case status == http.StatusMethodNotAllowed && call.operation != "":
 			return
 		case status != http.StatusOK:
 			t.Fatalf("%q: status %d, want 200", path, status)
 		}
-		plain := map[string]string{"list_things": "/v1/companies", "get_current": sharedRoot + "/items/current", "get_item": sharedRoot + "/items/", "list_items": sharedRoot + "/boards/", "list_other": sharedRoot + "/boards/"}[to.operation]
-		if to.ids != nil {
-			if !id.Valid("", to.ids[1]) || strings.ContainsAny(to.ids[1], "#/%.") {
-				t.Fatalf("%q reaches %s with the id %q", path, to.operation, to.ids[1])
+		canonicalPath := map[string]string{"list_things": "/v1/companies", "get_current": sharedRoot + "/items/current", "get_item": sharedRoot + "/items/", "list_items": sharedRoot + "/boards/", "list_other": sharedRoot + "/boards/"}[call.operation]
+		if call.ids != nil {
+			if !id.Valid("", call.ids[1]) || strings.ContainsAny(call.ids[1], "#/%.") {
+				t.Fatalf("%q reaches %s with the id %q", path, call.operation, call.ids[1])
 			}
-			plain += to.ids[1] + map[string]string{"list_items": "/items", "list_other": "/other"}[to.operation]
+			canonicalPath += call.ids[1] + map[string]string{"list_items": "/items", "list_other": "/other"}[call.operation]
 		}
-		if again, status, _ := callPath(t, plain); status != http.StatusOK || again.operation != to.operation || !slices.Equal(again.ids, to.ids) {
-			t.Fatalf("%q reaches %v, %q reaches %v: %d", path, to, plain, again, status)
+		if again, status, _ := callPath(t, canonicalPath); status != http.StatusOK || again.operation != call.operation || !slices.Equal(again.ids, call.ids) {
+			t.Fatalf("%q reaches %v, %q reaches %v: %d", path, call, canonicalPath, again, status)
 		}
-		if strings.Count(path, "/")-strings.Count(path, "://")*2 != strings.Count(plain, "/") {
-			t.Fatalf("%q reaches %v through another number of segments", path, to)
+		if strings.Count(path, "/")-strings.Count(path, "://")*2 != strings.Count(canonicalPath, "/") {
+			t.Fatalf("%q reaches %v through another number of segments", path, call)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func FuzzQuery(f *testing.F) {
 		r := s.request(http.MethodGet, itemsPath, "")
 		r.URL.RawQuery = query
 		a := s.do(r)
-		want, valid := validQuery(query)
+		want, valid := parseQuery(query)
 		if a.Code == http.StatusBadRequest && got == nil {
 			for _, m := range a.messages {
 				if !strings.HasPrefix(m, "query.") && !strings.HasPrefix(m, "query: ") {
@@ -147,23 +147,23 @@ func FuzzQuery(f *testing.F) {
 		if a.Code != http.StatusOK || got == nil || !valid {
 			t.Fatalf("%q: %d %s, valid: %t", query, a.Code, a.Body, valid)
 		}
-		if spelled := encodeQuery(*got, want); !maps.EqualFunc(spelled, want, slices.Equal) {
-			t.Errorf("%q is parsed as %v, net/url has %v", query, spelled, want)
+		if encoded := encodeQuery(*got, want); !maps.EqualFunc(encoded, want, slices.Equal) {
+			t.Errorf("%q is parsed as %v, net/url has %v", query, encoded, want)
 		}
 	})
 }
 
-// validQuery parses a query with net/url, and reports whether the list must accept it. It does not
+// parseQuery parses a query with net/url, and reports whether the list must accept it. It does not
 // check the cursor.
-func validQuery(query string) (url.Values, bool) {
+func parseQuery(query string) (url.Values, bool) {
 	values, err := url.ParseQuery(query)
-	whole := regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	wholeNumber := regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 	for name, list := range values {
 		valid := false
 		switch name {
 		case "limit":
 			n, err := strconv.Atoi(list[0])
-			valid = err == nil && n >= 1 && n <= 200 && whole.MatchString(list[0])
+			valid = err == nil && n >= 1 && n <= 200 && wholeNumber.MatchString(list[0])
 		case "stage":
 			valid = list[0] == "draft" || list[0] == "live"
 		case "since":

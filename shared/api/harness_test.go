@@ -26,37 +26,37 @@ import (
 
 // fakeKeys implements api.Keys with results that a test sets.
 type fakeKeys struct {
-	mu       sync.Mutex
-	err      error
-	state    auth.QuotaState
-	unblock  <-chan struct{} // Admit waits until this channel is closed
-	calls    []string
-	scopes   []auth.Scope
-	class    auth.Class
-	panicked bool
-	version  string
+	mu          sync.Mutex
+	err         error
+	state       auth.QuotaState
+	unblock     <-chan struct{} // Admit waits until this channel is closed
+	calls       []string
+	scopes      []auth.Scope
+	class       auth.Class
+	shouldPanic bool
+	version     string
 }
 
 func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
 	k.scopes, k.class = scopes, class
-	hold, state, err := k.unblock, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
+	hold, admission, err := k.unblock, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
-	if k.panicked {
+	if k.shouldPanic {
 		panic("planted in admit")
 	}
 	if hold != nil {
 		select {
 		case <-hold:
 		case <-ctx.Done():
-			return state, ctx.Err()
+			return admission, ctx.Err()
 		}
 	}
 	if code := fault.PublicError(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
-		state = auth.Admission{} // Admit returns no admission for an invalid key
+		admission = auth.Admission{} // Admit returns no admission for an invalid key
 	}
-	return state, err
+	return admission, err
 }
 
 func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scopes []auth.Scope, _ auth.Class) (auth.QuotaState, error) {
@@ -123,10 +123,10 @@ type service struct {
 	companyID string
 	logs      *lockedBuffer
 
-	get    func(ctx context.Context, caller api.Caller, in getInput) (any, error)
-	create func(ctx context.Context, caller api.Caller, in createInput) (record, error)
-	list   func(ctx context.Context, caller api.Caller, in listInput) (api.List[record], error)
-	base   func(*http.Request) string
+	get     func(ctx context.Context, caller api.Caller, in getInput) (any, error)
+	create  func(ctx context.Context, caller api.Caller, in createInput) (record, error)
+	list    func(ctx context.Context, caller api.Caller, in listInput) (api.List[record], error)
+	baseURL func(*http.Request) string
 }
 
 type lockedBuffer struct {
@@ -146,9 +146,9 @@ func clock() time.Time { return now }
 
 func start(t *testing.T) *service {
 	t.Helper()
-	next := id.NewGenerator(clock, rand.New(rand.NewSource(1)))
-	company := next(id.CompanyPrefix)
-	secret, err := auth.Mint(company, next(id.KeyPrefix), rand.New(rand.NewSource(2)))
+	newID := id.NewGenerator(clock, rand.New(rand.NewSource(1)))
+	company := newID(id.CompanyPrefix)
+	secret, err := auth.Mint(company, newID(id.KeyPrefix), rand.New(rand.NewSource(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +161,12 @@ func start(t *testing.T) *service {
 		create: func(_ context.Context, _ api.Caller, in createInput) (record, error) {
 			return record{ID: "itm_new", Text: in.Title}, nil
 		},
-		list: func(context.Context, api.Caller, listInput) (api.List[record], error) { return api.List[record]{}, nil },
-		base: func(*http.Request) string { return "https://api.example.com/prod" },
+		list:    func(context.Context, api.Caller, listInput) (api.List[record], error) { return api.List[record]{}, nil },
+		baseURL: func(*http.Request) string { return "https://api.example.com/prod" },
 	}
 	s.config = api.Config{
-		Keys: s.keys, Now: clock, NewID: next, Log: slog.New(slog.NewJSONHandler(s.logs, nil)),
-		BaseURL: func(r *http.Request) string { return s.base(r) },
+		Keys: s.keys, Now: clock, NewID: newID, Log: slog.New(slog.NewJSONHandler(s.logs, nil)),
+		BaseURL: func(r *http.Request) string { return s.baseURL(r) },
 	}
 	s.api = api.New(s.operations(), s.config)
 	return s
@@ -221,18 +221,18 @@ type httpResponse struct {
 	messages []string
 }
 
-// requestIDForm matches a request id in the format of API Gateway's extended request ids.
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{15}=$`)
+// requestIDPattern matches a request id in the format of API Gateway's extended request ids.
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{15}=$`)
 
 func (s *service) do(r *http.Request) httpResponse {
 	s.t.Helper()
 	a := httpResponse{ResponseRecorder: httptest.NewRecorder()}
 	s.api.ServeHTTP(a, r)
 	h := a.Header()
-	of := r.Method + " " + r.URL.String()
-	requireHeaders(s.t, of, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
-	if !requestIDForm.MatchString(h.Get("Service-Request-Id")) || h.Get("Content-Length") == "" {
-		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", of, h.Get("Service-Request-Id"), h.Get("Content-Length"))
+	requestLine := r.Method + " " + r.URL.String()
+	requireHeaders(s.t, requestLine, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
+	if !requestIDPattern.MatchString(h.Get("Service-Request-Id")) || h.Get("Content-Length") == "" {
+		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", requestLine, h.Get("Service-Request-Id"), h.Get("Content-Length"))
 	}
 	if a.Code >= 400 && r.Method != http.MethodHead {
 		a.code, a.messages = s.checkEnvelope(a.Body.Bytes(), a.Code)

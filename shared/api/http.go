@@ -63,8 +63,8 @@ func (a *API) serveHTTP(r *http.Request, ids gateway.RequestIDs) (out Response, 
 		query.Set("cursor", out.Next)
 		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
-	known := r.Header.Values(ifNoneMatch)
-	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && ifNoneMatchHas(strings.Join(known, ","), out.Header.Get("ETag")) {
+	etags := r.Header.Values(ifNoneMatch)
+	if len(etags) > 0 && op.Method == http.MethodGet && out.tag != "" && ifNoneMatchHas(strings.Join(etags, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
 	return out, nil
@@ -77,13 +77,13 @@ type httpArguments struct {
 }
 
 func (h httpArguments) bind(op *Operation) input {
-	text, bodyProblem, err := h.body(op)
+	text, bodyProblem, err := h.readBody(op)
 	if err != nil {
 		return input{err: err}
 	}
 	b := schema.Bind(op.input, op.Input, schema.Source{
 		Operation: op.ID, Path: h.parameters, Query: h.request.URL.RawQuery, Header: h.request.Header, HeaderProblems: h.preconditionProblems(op),
-		Body: text, BodyBytes: bodyBytesMax, BodyProblem: bodyProblem,
+		Body: text, BodyBytesMax: bodyBytesMax, BodyProblem: bodyProblem,
 	})
 	if b.TooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.rawFields, " and "), bodyBytesMax)}
@@ -94,8 +94,8 @@ func (h httpArguments) bind(op *Operation) input {
 // preconditionProblems returns a problem for each precondition header that the operation does not
 // support. Such a header must not be ignored, because the caller relies on it.
 func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
-	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
-		if _, problem := schema.HeaderText(known); problem != "" {
+	if etags := h.request.Header.Values(ifNoneMatch); len(etags) > 0 {
+		if _, problem := schema.HeaderText(etags); problem != "" {
 			problems = append(problems, "header."+ifNoneMatch+": "+problem)
 		}
 		if op.Method != http.MethodGet {
@@ -108,17 +108,17 @@ func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
 	return problems
 }
 
-// body reads the body. If the body cannot be used, for example because it is missing or its headers
+// readBody reads the body. If it cannot be used, for example because it is missing or its headers
 // are wrong, problem says why. The body of a GET is not read, because it has no meaning (RFC 9110,
 // 9.3.1). The only possible error is payload_too_large.
-func (h httpArguments) body(op *Operation) (text []byte, problem string, err error) {
+func (h httpArguments) readBody(op *Operation) (text []byte, problem string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
 	}
-	text, failed := readAll(h.request, op.BodyLimit())
+	text, readErr := readAll(h.request, op.BodyLimit())
 	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
 	switch {
-	case failed != nil:
+	case readErr != nil:
 		return nil, "body: could not be read completely", nil
 	case len(text) > op.BodyLimit():
 		return nil, "", fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", op.BodyLimit())
@@ -138,12 +138,12 @@ func (h httpArguments) body(op *Operation) (text []byte, problem string, err err
 // allocates only once, because growing a buffer would leave several copies of a large body in
 // memory.
 func readAll(r *http.Request, limit int) ([]byte, error) {
-	from := io.LimitReader(r.Body, int64(limit)+1)
+	body := io.LimitReader(r.Body, int64(limit)+1)
 	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
-		return io.ReadAll(from)
+		return io.ReadAll(body)
 	}
 	text := bytes.NewBuffer(make([]byte, 0, r.ContentLength+bytes.MinRead))
-	_, err := text.ReadFrom(from)
+	_, err := text.ReadFrom(body)
 	return text.Bytes(), err
 }
 

@@ -31,10 +31,10 @@ func withRawURL(path string) func(*http.Request) {
 // or decoded before it is matched.
 func TestHostilePaths(t *testing.T) {
 	s := start(t)
-	own := "/v1/companies/" + s.companyID
+	companyPath := "/v1/companies/" + s.companyID
 	for _, path := range []string{
 		"", "*", "/", "//", "/v1", "/v1/", "/v1/companies/", "//v1/companies", "/v1//companies", "/V1/companies", "/v1/Companies", "/v1/compan%69es", "/%761/companies", "/v1/companies//items/itm_1", "/v1/companies/" + s.companyID + "/items/",
-		own + "/items/itm_1/", own + "//items/itm_1", own + "/items/..", own + "/items/.", own + "/./items/itm_1", own + "/items/../items/itm_1", own + "/items%2Fitm_1", own + "/items/itm_1%zz/x", own + "/items;a/itm_1",
+		companyPath + "/items/itm_1/", companyPath + "//items/itm_1", companyPath + "/items/..", companyPath + "/items/.", companyPath + "/./items/itm_1", companyPath + "/items/../items/itm_1", companyPath + "/items%2Fitm_1", companyPath + "/items/itm_1%zz/x", companyPath + "/items;a/itm_1",
 		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.companyID,
 	} {
 		a := s.do(s.request("GET", "/", "", withRawURL(path)))
@@ -48,11 +48,11 @@ func TestHostilePaths(t *testing.T) {
 	// A path parameter matches any string. An invalid id gets the response for a record that does
 	// not exist, but only after the key is verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
-		a := s.do(s.request("GET", "/", "", withRawURL(own+"/items/"+segment)))
+		a := s.do(s.request("GET", "/", "", withRawURL(companyPath+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
 			t.Errorf("%.60q: status %d, want 404 and no such record: %s", segment, a.Code, a.Body)
 		}
-		s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/"+segment), header("Authorization")), 401, "")
+		s.requireError(s.request("GET", "/", "", withRawURL(companyPath+"/items/"+segment), header("Authorization")), 401, "")
 	}
 	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.companyID, s.companyID + "%00", s.companyID + "%20", strings.ToUpper(s.companyID)} {
 		if a := s.do(s.request("GET", "/", "", withRawURL("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
@@ -60,7 +60,7 @@ func TestHostilePaths(t *testing.T) {
 		}
 	}
 	// An id with an escaped character is still the same id, as in every URL.
-	s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
+	s.requireError(s.request("GET", "/", "", withRawURL(companyPath+"/items/itm%5F1")), 200, "")
 }
 
 // Ensure that an unsupported method gets a 405 even with an invalid key, and that Allow lists the
@@ -68,9 +68,9 @@ func TestHostilePaths(t *testing.T) {
 func TestMethods(t *testing.T) {
 	s := start(t)
 	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", itemsPath: "GET, HEAD, POST", itemPath: "DELETE, GET, HEAD", publishPath: "POST", sharedRoot + "/items/current": "GET, HEAD"} {
-		working := append(strings.Split(allow, ", "), "")
+		allowedMethods := append(strings.Split(allow, ", "), "")
 		for _, verb := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "PROPFIND"} {
-			if slices.Contains(working, verb) {
+			if slices.Contains(allowedMethods, verb) {
 				continue
 			}
 			a := s.do(s.request(verb, path, "", header("Authorization")))
@@ -126,10 +126,10 @@ func TestBodySize(t *testing.T) {
 	if a := s.requireError(s.request("POST", publishPath, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
 		t.Errorf("a body of spaces: code %q, want payload_too_large", a.code)
 	}
-	broken := func(r *http.Request) {
+	withBrokenBody := func(r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failingReader{}))
 	}
-	s.requireError(s.request("POST", itemsPath, "x", broken), 400, "body: could not be read completely")
+	s.requireError(s.request("POST", itemsPath, "x", withBrokenBody), 400, "body: could not be read completely")
 }
 
 type failingReader struct{}

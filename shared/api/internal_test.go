@@ -27,7 +27,7 @@ func (panickingMarshaler) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in 
 // Ensure the response to an internal error has the code `internal` and no details. The message and
 // the stack of the error must be in one log line with the request id.
 func TestInternalErrors(t *testing.T) {
-	for name, spoil := range map[string]func(s *service){
+	for name, breakService := range map[string]func(s *service){
 		"error": func(s *service) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, errSecret }
 		},
@@ -65,11 +65,11 @@ func TestInternalErrors(t *testing.T) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) { return panickingMarshaler{}, nil }
 		},
 		"keys":          func(s *service) { s.keys.err = errSecret },
-		"panic of keys": func(s *service) { s.keys.panicked = true },
+		"panic of keys": func(s *service) { s.keys.shouldPanic = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
-			spoil(s)
+			breakService(s)
 			a := s.requireError(s.request("GET", itemPath, ""), 500, "internal error; safe to retry")
 			if after := a.Header().Get("Retry-After"); a.code != "internal" || len(a.messages) != 1 || after != "1" {
 				t.Errorf("code %q, messages %q, Retry-After %q; want internal, one and 1", a.code, a.messages, after)
@@ -108,15 +108,15 @@ func TestInternalErrors(t *testing.T) {
 // Ensure that an overloaded service responds with 503 and Retry-After, and that only the log
 // contains the reason. The response must not be stored under an Idempotency-Key.
 func TestUnavailable(t *testing.T) {
-	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
-	for name, spoil := range map[string]func(s *service){
-		"keys": func(s *service) { s.keys.err = refused },
+	errOverloaded := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
+	for name, breakService := range map[string]func(s *service){
+		"keys": func(s *service) { s.keys.err = errOverloaded },
 		"function": func(s *service) {
-			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, refused }
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, errOverloaded }
 		},
 	} {
 		s := start(t)
-		spoil(s)
+		breakService(s)
 		a := s.requireError(s.request("GET", itemPath, ""), 503, fault.ErrUnavailable.Messages[0])
 		if after := a.Header().Get("Retry-After"); a.code != "unavailable" || after != "1" {
 			t.Errorf("%s: code %q, Retry-After %q; want unavailable and 1", name, a.code, after)
@@ -137,7 +137,7 @@ func TestPanicOutsideOfACall(t *testing.T) {
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
-	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
+	s.baseURL = func(*http.Request) string { panic("AKIAPLANTED") }
 	if a := s.requireError(s.request("GET", itemsPath, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
 		t.Errorf("body %s, log %s; want the panic in the log only", a.Body, s.logs)
 	}

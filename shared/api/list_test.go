@@ -94,16 +94,16 @@ func TestCursorIsBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spell := func(tail string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:9:9], tail...)) }
+	encodeCursor := func(tail string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:9:9], tail...)) }
 	for name, target := range map[string]string{
 		"another filter": itemsPath + "?stage=draft&cursor=" + cursor, "no filter": itemsPath + "?cursor=" + cursor, "one filter more": itemsPath + "?stage=live&since=2026-01-01&cursor=" + cursor,
 		"another board": sharedRoot + "/boards/brd_2/items?stage=live&cursor=" + cursor, "another list": sharedRoot + "/boards/brd_1/other?stage=live&cursor=" + cursor,
 		"a NUL that joins two filters": itemsPath + "?stage=live%00&cursor=" + cursor,
-		"cut":                          itemsPath + "?stage=live&cursor=" + cursor[:8], "no position": itemsPath + "?stage=live&cursor=" + spell(""), "position too long": itemsPath + "?stage=live&cursor=" + spell(strings.Repeat("a", 901)),
-		"not UTF-8": itemsPath + "?stage=live&cursor=" + spell("\xff"), "padded": itemsPath + "?stage=live&cursor=" + cursor + "%3D", "line end": itemsPath + "?stage=live&cursor=" + cursor + "%0A", "line end within": itemsPath + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],
+		"cut":                          itemsPath + "?stage=live&cursor=" + cursor[:8], "no position": itemsPath + "?stage=live&cursor=" + encodeCursor(""), "position too long": itemsPath + "?stage=live&cursor=" + encodeCursor(strings.Repeat("a", 901)),
+		"not UTF-8": itemsPath + "?stage=live&cursor=" + encodeCursor("\xff"), "padded": itemsPath + "?stage=live&cursor=" + cursor + "%3D", "line end": itemsPath + "?stage=live&cursor=" + cursor + "%0A", "line end within": itemsPath + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],
 		"the other alphabet": itemsPath + "?stage=live&cursor=" + base64.RawStdEncoding.EncodeToString(append(raw[:9:9], "???>>>"...)), "no base64": itemsPath + "?stage=live&cursor=!", "very long": itemsPath + "?stage=live&cursor=" + strings.Repeat("a", 5000),
 		"JSON": itemsPath + "?stage=live&cursor=" + base64.RawURLEncoding.EncodeToString([]byte(`{"p":"here"}`)),
-		"bits": itemsPath + "?stage=live&cursor=" + spell("a")[:13] + "R",
+		"bits": itemsPath + "?stage=live&cursor=" + encodeCursor("a")[:13] + "R",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t

@@ -66,9 +66,9 @@ type LogLine struct {
 	Bytes      int // the size of the body of the HTTP response
 	Time       time.Time
 	Duration   time.Duration
-	Units      table.Units
+	Units      table.Usage
 	Err        error // in full, including the details that are not sent to the caller
-	Note       error // a failure that did not change the response
+	Failures   error // failures that did not change the response; logged as "note"
 }
 
 // errorBytesMax is the maximum length of the error of a 4xx response in the log.
@@ -100,9 +100,9 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 		}
 		attributes = append(attributes, slog.String("error", text))
 	}
-	if r.Note != nil {
+	if r.Failures != nil {
 		level = slog.LevelWarn
-		attributes = append(attributes, slog.String("note", auth.Redact(r.Note.Error())))
+		attributes = append(attributes, slog.String("note", auth.Redact(r.Failures.Error())))
 	}
 	if r.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
@@ -150,19 +150,19 @@ type emfDirective struct {
 type emfMetric struct{ Name, Unit string }
 
 var (
-	durationMetric    = emfMetric{"Duration", "Milliseconds"}
-	failuresMetric    = emfMetric{"Errors", "Count"}
-	serviceDimensions = []emfMetric{
-		{"Calls", "Count"}, durationMetric, failuresMetric, {"Unauthorised", "Count"}, {"Throttled", "Count"},
+	durationMetric = emfMetric{"Duration", "Milliseconds"}
+	errorsMetric   = emfMetric{"Errors", "Count"}
+	serviceMetrics = []emfMetric{
+		{"Calls", "Count"}, durationMetric, errorsMetric, {"Unauthorised", "Count"}, {"Throttled", "Count"},
 		{"ReadUnits", "Count"}, {"WriteUnits", "Count"}, {"TableCalls", "Count"},
 	}
-	operationDimensions = []emfMetric{durationMetric, failuresMetric}
+	operationMetrics = []emfMetric{durationMetric, errorsMetric}
 )
 
 func newEMFMetadata(at time.Time, m Metrics) emfMetadata {
-	out := emfMetadata{at.UnixMilli(), []emfDirective{{m.Namespace, [][]string{{}}, serviceDimensions}}}
+	out := emfMetadata{at.UnixMilli(), []emfDirective{{m.Namespace, [][]string{{}}, serviceMetrics}}}
 	if m.Detail == MetricsByOperation {
-		out.CloudWatchMetrics = append(out.CloudWatchMetrics, emfDirective{m.Namespace, [][]string{{"Operation"}}, operationDimensions})
+		out.CloudWatchMetrics = append(out.CloudWatchMetrics, emfDirective{m.Namespace, [][]string{{"Operation"}}, operationMetrics})
 	}
 	return out
 }

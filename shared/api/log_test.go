@@ -48,7 +48,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
 		RequestIDs: gateway.RequestIDs{Extended: "ext=", Gateway: "gw", Lambda: "fn", Trace: "1-a"}, Bytes: 9, Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Duration: 1500 * time.Microsecond,
-		Units: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
+		Units: table.Usage{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
 	v := loggedFields(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])
@@ -101,9 +101,9 @@ func TestLogOfNotes(t *testing.T) {
 	}
 	r.AddFailure(errors.New("could not remove chunks"))
 	(*table.Request)(nil).AddFailure(errors.New("of an operator"))
-	v := loggedFields(t, api.LogLine{Status: 200, Note: r.Failures()}, serviceMetrics)
+	v := loggedFields(t, api.LogLine{Status: 200, Failures: r.Failures()}, serviceMetrics)
 	checkLine(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
-	v = loggedFields(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, serviceMetrics)
+	v = loggedFields(t, api.LogLine{Status: 500, Err: errors.New("down"), Failures: r.Failures()}, serviceMetrics)
 	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 

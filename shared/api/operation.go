@@ -91,7 +91,7 @@ type Caller struct {
 // function that it passes to table.Modify. If the key is refused, Has returns false, and the caller
 // gets the refusal instead of the function's result.
 func (c Caller) Has(scope auth.Scope) bool {
-	<-c.call.admitted
+	<-c.call.admissionDone
 	return scope.IsGrantedBy(c.call.admission.Scopes)
 }
 
@@ -126,7 +126,7 @@ func Declare(spec Spec, f Function) Operation {
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.hasETag = op.HasETag()
 	if op.Scope != "" {
-		op.admittingScopes = op.Scope.WithContaining()
+		op.admittingScopes = op.Scope.AdmittingScopes()
 	}
 	if op.DraftScope != "" {
 		op.admittingScopes = append(op.admittingScopes, op.DraftScope)
@@ -148,12 +148,12 @@ func Declare(spec Spec, f Function) Operation {
 // growth.signups?". The function is called only for tool calls, and only if the first page of the
 // list is empty. It may read the table; if it returns an error, the call fails. If it returns an
 // empty string, the caller gets a sentence that names the filters in the call.
-func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
+func ExplainEmpty[In any](op Operation, explain func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is not a list with this input", op.ID))
 	}
 	op.explainEmpty = func(ctx context.Context, caller Caller, in any) (string, error) {
-		return why(ctx, caller, *in.(*In))
+		return explain(ctx, caller, *in.(*In))
 	}
 	return op
 }
@@ -218,7 +218,7 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, 
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var last, nextToLast string
 	for s := range strings.SplitSeq(path, "/") {
-		if name, is := PathParameter(s); is && name != companyParameter {
+		if name, isParameter := PathParameter(s); isParameter && name != companyParameter {
 			last, nextToLast = name, last
 		}
 	}
@@ -243,7 +243,7 @@ func (op Operation) check() error {
 		return fmt.Errorf("no summary")
 	case op.Scope != "" && !op.Scope.IsKnown():
 		return fmt.Errorf("no scope %s", op.Scope)
-	case op.DraftScope != "" && !slices.Contains(op.DraftScope.WithContaining()[1:], op.Scope):
+	case op.DraftScope != "" && !slices.Contains(op.DraftScope.AdmittingScopes()[1:], op.Scope):
 		return fmt.Errorf("the scope %s is not contained in %s", op.DraftScope, op.Scope)
 	case op.DraftScope != "" && !slices.ContainsFunc(op.Input, isDecision):
 		return fmt.Errorf("no property has values that decide, so %s would be the same as %s", op.DraftScope, op.Scope)
@@ -346,9 +346,9 @@ const CompanyArea = "company"
 // AreaOfPath returns the area of a path or path pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOfPath(path string) string {
-	companies, below := strings.CutPrefix(path, "/v1/companies/")
-	_, rest, deeper := strings.Cut(companies, "/")
-	if !below || !deeper {
+	afterPrefix, hasPrefix := strings.CutPrefix(path, "/v1/companies/")
+	_, rest, hasRest := strings.Cut(afterPrefix, "/")
+	if !hasPrefix || !hasRest {
 		return CompanyArea
 	}
 	area, _, _ := strings.Cut(rest, "/")

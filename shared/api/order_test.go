@@ -20,33 +20,33 @@ import (
 // the earlier check.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
-	type spoiled struct {
+	type testCase struct {
 		name, method, target, body string
-		keys                       error
+		keysErr                    error
 		options                    []func(*http.Request)
-		state                      error
+		createErr                  error
 		status                     int
 		message                    string
 	}
 	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
-	foreign := "/v1/companies/co_other/boards/brd_1/items"
-	exceeded := auth.NewQuotaExceededError(auth.ClassWrite)
-	for _, tt := range []spoiled{
+	foreignPath := "/v1/companies/co_other/boards/brd_1/items"
+	errQuotaExceeded := auth.NewQuotaExceededError(auth.ClassWrite)
+	for _, tt := range []testCase{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
 		{"verb before key", "PUT", itemsPath, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
 		{"key before version", "POST", itemsPath, `{"title":"a"}`, nil, []func(*http.Request){noKey, badVersion}, nil, 401, "missing, unknown or revoked"},
 		{"unknown key before version", "POST", itemsPath, `{"title":"a"}`, auth.ErrUnauthorised, []func(*http.Request){badVersion}, nil, 401, "missing, unknown or revoked"},
 		{"suspended before version", "POST", itemsPath, `{"title":"a"}`, auth.ErrSuspended, []func(*http.Request){badVersion}, nil, 403, "suspended"},
-		{"unknown key before company", "POST", foreign, `{"title":"a"}`, auth.ErrUnauthorised, nil, nil, 401, "missing"},
-		{"version before company", "POST", foreign, `{"title":"a"}`, nil, []func(*http.Request){badVersion}, nil, 400, "header.Service-Version"},
-		{"company before scope", "POST", foreign, `{"title":"a"}`, errMissingScope, nil, nil, 404, "no such record"},
-		{"company before quota", "POST", foreign, `{"title":"a"}`, exceeded, nil, nil, 404, "no such record"},
+		{"unknown key before company", "POST", foreignPath, `{"title":"a"}`, auth.ErrUnauthorised, nil, nil, 401, "missing"},
+		{"version before company", "POST", foreignPath, `{"title":"a"}`, nil, []func(*http.Request){badVersion}, nil, 400, "header.Service-Version"},
+		{"company before scope", "POST", foreignPath, `{"title":"a"}`, errMissingScope, nil, nil, 404, "no such record"},
+		{"company before quota", "POST", foreignPath, `{"title":"a"}`, errQuotaExceeded, nil, nil, 404, "no such record"},
 		{"scope before size", "POST", itemsPath, long, errMissingScope, nil, nil, 401, "plan:write"},
 		{"scope before body", "POST", itemsPath, `{`, errMissingScope, nil, nil, 401, "plan:write"},
-		{"quota before size", "POST", itemsPath, long, exceeded, nil, nil, 429, "write"},
-		{"quota before body", "POST", itemsPath, `{}`, exceeded, nil, nil, 429, "write"},
-		{"quota before query", "POST", itemsPath + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
-		{"quota before record", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"quota before size", "POST", itemsPath, long, errQuotaExceeded, nil, nil, 429, "write"},
+		{"quota before body", "POST", itemsPath, `{}`, errQuotaExceeded, nil, nil, 429, "write"},
+		{"quota before query", "POST", itemsPath + "?x=1", `{"title":"a"}`, errQuotaExceeded, nil, nil, 429, "write"},
+		{"quota before record", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, errQuotaExceeded, nil, nil, 429, "write"},
 		{"size before body and query", "POST", itemsPath + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
 		{"body before record", "POST", sharedRoot + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
 		{"query before record", "POST", sharedRoot + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
@@ -56,13 +56,13 @@ func TestOrderOfChecks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t)
-			s.keys.err = tt.keys
-			s.create = func(context.Context, api.Caller, createInput) (record, error) { return record{}, tt.state }
+			s.keys.err = tt.keysErr
+			s.create = func(context.Context, api.Caller, createInput) (record, error) { return record{}, tt.createErr }
 			a := s.requireError(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
 			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
 				t.Errorf("WWW-Authenticate: %q", got)
 			}
-			authenticated := (tt.status != 401 || errors.Is(tt.keys, errMissingScope)) && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
+			authenticated := (tt.status != 401 || errors.Is(tt.keysErr, errMissingScope)) && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
 			if got := a.Header().Get("RateLimit-Limit"); (got != "") != authenticated {
 				t.Errorf("RateLimit-Limit %q", got)
 			}

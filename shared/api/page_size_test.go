@@ -19,7 +19,7 @@ type textRecord struct {
 // listOfSizes returns a page of records whose JSON has the given sizes. The page contains the
 // records or, if asJSON is true, their JSON. The position after the n-th record is the number n.
 func listOfSizes(asJSON, backward bool, next string, sizes ...int) (list interface {
-	Page() (body []byte, next string, err error)
+	MarshalPage() (body []byte, next string, err error)
 }) {
 	records, texts := make([]textRecord, len(sizes)), make([]json.RawMessage, len(sizes))
 	for n, size := range sizes {
@@ -55,7 +55,7 @@ func TestPagesEndAtBytes(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			for _, backward := range []bool{false, true} {
-				body, next, err := listOfSizes(asJSON, backward, "end", tt.sizes...).Page()
+				body, next, err := listOfSizes(asJSON, backward, "end", tt.sizes...).MarshalPage()
 				var got struct{ Items []json.RawMessage }
 				if err != nil || json.Unmarshal(body, &got) != nil {
 					t.Fatalf("%s: page %.200s: %v", name, body, err)

@@ -42,7 +42,7 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	defer cancel()
 	t := &callState{
 		requestIDs: c.RequestIDs, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
-		admitted: make(chan struct{}),
+		admissionDone: make(chan struct{}),
 	}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
 	return a.respond(ctx, t, r, err)
@@ -141,15 +141,15 @@ type callOutcome struct {
 // Otherwise, if the lookup fails, run returns that error. If only the function panics, run returns
 // the panic as an error. It returns only after the function has returned.
 func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
-	work, stop := context.WithCancel(ctx)
+	workCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	function := startAsync(func() (*callOutcome, error) { return c.runFunction(work, t), nil })
+	function := startAsync(func() (*callOutcome, error) { return c.runFunction(workCtx, t), nil })
 	var lookup *asyncCall[*idempotency.Response]
 	if attempt != nil {
 		lookup = startAsync(func() (*idempotency.Response, error) { return attempt.Lookup(ctx) })
 	}
 	refusal := a.admit(ctx, c, t)
-	close(t.admitted)
+	close(t.admissionDone)
 	var earlier *idempotency.Response
 	if lookup != nil {
 		found, err := lookup.wait()
@@ -234,7 +234,7 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	if key == nil {
 		return nil, nil
 	}
-	request, err := t.input.binder.Digest(f.Name)
+	digest, err := t.input.binder.Digest(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	}
 	attempt := a.idempotency.Begin(idempotency.Identity{
 		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.idempotencyArea(), Operation: c.Operation.ID, Key: *key,
-		RequestDigest: request, EncryptionKey: encryptionKey,
+		RequestDigest: digest, EncryptionKey: encryptionKey,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.hasETag)
 		return r.body, r.tag, err
@@ -259,9 +259,9 @@ func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}
 	}
-	public := fault.PublicError(failure)
-	if public.Code.Status() >= http.StatusInternalServerError || public.Transient {
+	publicErr := fault.PublicError(failure)
+	if publicErr.Code.Status() >= http.StatusInternalServerError || publicErr.Transient {
 		return nil
 	}
-	return &idempotency.Response{Status: public.Code.Status(), Body: fault.Envelope(public)}
+	return &idempotency.Response{Status: publicErr.Code.Status(), Body: fault.Envelope(publicErr)}
 }

@@ -85,13 +85,13 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 		out.Header.Set("ETag", `"`+r.tag+`"`)
 	}
 	if r.more != nil && t.input.binder != nil {
-		out.positionAt, out.cursors, out.Backward = r.positionAt, t.input.binder.Page, r.backward
+		out.positionAt, out.cursors, out.Backward = r.positionAt, t.input.binder.CursorScope, r.backward
 	}
 	switch {
 	case r.isFeed:
 		out.After = r.next
 	case r.next != "":
-		out.Next = t.input.binder.Page.Encode(r.next)
+		out.Next = t.input.binder.CursorScope.Encode(r.next)
 	}
 	if err != nil {
 		out.Err, out.More, out.Next, out.After, out.Note, out.tag = fault.PublicError(err), nil, "", "", "", ""
@@ -110,7 +110,7 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 		Trace: t.trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
-		line.Units, line.Note = t.request.Units(), t.request.Failures()
+		line.Units, line.Failures = t.request.Usage(), t.request.Failures()
 	}
 	deferred := gateway.AfterResponse(ctx, func(f gateway.FinalResponse) {
 		line.setFinal(f)
@@ -144,18 +144,18 @@ func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
 
 // callState collects what is needed for the response and the log line.
 type callState struct {
-	requestIDs gateway.RequestIDs
-	operation  string
-	class      auth.Class
-	trace      Trace
-	started    time.Time
-	request    *table.Request
-	token      auth.Token
-	version    fault.SupportedVersion // the version of the response; zero until it is known
-	admission  auth.Admission         // zero until the key is verified
-	admitted   chan struct{}          // closed when the key has been admitted or refused
-	input      input
-	replayed   bool // whether an earlier request with the same Idempotency-Key stored the response
+	requestIDs    gateway.RequestIDs
+	operation     string
+	class         auth.Class
+	trace         Trace
+	started       time.Time
+	request       *table.Request
+	token         auth.Token
+	version       fault.SupportedVersion // the version of the response; zero until it is known
+	admission     auth.Admission         // zero until the key is verified
+	admissionDone chan struct{}          // closed when the key has been admitted or refused
+	input         input
+	replayed      bool // whether an earlier request with the same Idempotency-Key stored the response
 }
 
 // replayResponse converts the stored response to an earlier request with the same Idempotency-Key
@@ -165,9 +165,9 @@ func (t *callState) replayResponse(earlier *idempotency.Response) (result, error
 	if earlier.Status == http.StatusOK {
 		return result{encodedPage: encodedPage{body: earlier.Body}, tag: earlier.Tag}, nil
 	}
-	refused, err := fault.Parse(earlier.Body)
+	storedErr, err := fault.Parse(earlier.Body)
 	if err != nil {
 		return result{}, fmt.Errorf("stored response: %w", err)
 	}
-	return result{}, refused
+	return result{}, storedErr
 }

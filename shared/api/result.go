@@ -69,12 +69,13 @@ type encodedPage struct {
 
 // MarshalJSON implements json.Marshaler.
 func (l List[T]) MarshalJSON() ([]byte, error) {
-	body, _, err := l.Page()
+	body, _, err := l.MarshalPage()
 	return body, err
 }
 
-// Page returns the list as JSON, and the position at which the next page begins, or "" at the end.
-func (l List[T]) Page() (body []byte, next string, err error) {
+// MarshalPage returns the list as JSON, and the position at which the next page begins, or "" at
+// the end.
+func (l List[T]) MarshalPage() (body []byte, next string, err error) {
 	page, err := l.encodePage()
 	return page.body, page.next, err
 }
@@ -156,9 +157,9 @@ type result struct {
 	note  string // see Response.Note
 }
 
-// encode returns the JSON of an operation's result, and its entity tag if tagged is true or the
+// encode returns the JSON of an operation's result, and its entity tag if withETag is true or the
 // value is an ETagger.
-func encode(value any, tagged bool) (result, error) {
+func encode(value any, withETag bool) (result, error) {
 	r := result{}
 	var err error
 	if list, ok := value.(listResult); ok {
@@ -173,7 +174,7 @@ func encode(value any, tagged bool) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("encode the response: %w", err)
 	}
-	if _, own := value.(ETagger); own || tagged {
+	if _, isETagger := value.(ETagger); isETagger || withETag {
 		r.tag = etagOf(value, r.body)
 	}
 	return r, nil

@@ -46,7 +46,7 @@ func (rs routes) match(method, escapedPath string) (op *Operation, parameters ma
 	segments := strings.Split(escapedPath[1:], "/")
 	best := -1
 	for _, candidate := range rs {
-		values, literals, ok := candidate.matches(segments)
+		values, literals, ok := candidate.matchSegments(segments)
 		if !ok || literals < best {
 			continue
 		}
@@ -73,7 +73,7 @@ func (rs routes) match(method, escapedPath string) (op *Operation, parameters ma
 
 var errNoPath = fault.New(fault.NotFound, "no such path")
 
-func (e route) matches(segments []string) (parameters map[string]string, literals int, ok bool) {
+func (e route) matchSegments(segments []string) (parameters map[string]string, literals int, ok bool) {
 	if len(segments) != len(e.segments) {
 		return nil, 0, false
 	}

@@ -88,9 +88,9 @@ func IfMatchHas(header, tag string) bool { return headerHasETag(header, `"`+tag+
 // value of an ETag header. Weak tags match (section 13.1.2).
 func ifNoneMatchHas(header, quoted string) bool { return headerHasETag(header, quoted, "W/") }
 
-func headerHasETag(header, quoted, ignored string) bool {
+func headerHasETag(header, quoted, ignoredPrefix string) bool {
 	for value := range strings.SplitSeq(header, ",") {
-		value = strings.TrimPrefix(strings.TrimSpace(value), ignored)
+		value = strings.TrimPrefix(strings.TrimSpace(value), ignoredPrefix)
 		if value == "*" || value == quoted {
 			return true
 		}

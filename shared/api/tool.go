@@ -30,11 +30,11 @@ type ExtraArgument struct {
 // arguments as a whole.
 const ArgumentsRoot = "arguments"
 
-// ToolArguments parses the arguments of a tool, which may include the extra ones. companyID is the
-// value of the argument companyId. It is empty if that argument is null or left out, which means
-// the key's own company. If the argument is an empty string or not a string, companyID is an id
-// that no company has.
-func ToolArguments(text []byte, extra ...ExtraArgument) (arguments Arguments, companyID string) {
+// ParseToolArguments parses the arguments of a tool, which may include the extra ones. companyID is
+// the value of the argument companyId. It is empty if that argument is null or left out, which
+// means the key's own company. If the argument is an empty string or not a string, companyID is an
+// id that no company has.
+func ParseToolArguments(text []byte, extra ...ExtraArgument) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
 		return toolArguments{tooLarge: true}, ""
@@ -59,7 +59,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.rawFields) > 0 {
-		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ToolArguments has already checked the total size
+		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ParseToolArguments has already checked the total size
 	}
 	names := []string{companyParameter}
 	for _, e := range t.extra {
@@ -74,13 +74,13 @@ func (t toolArguments) bind(op *Operation) input {
 	}
 	in := finishBinding(binder)
 	for _, f := range op.Input {
-		if value, sent := t.object.Get(f.Argument()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
+		if value, sent := t.object.Get(f.ArgumentName()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
 			continue
 		}
 		if f.Name == "cursor" {
 			in.hasCursor = true
 		} else {
-			in.sentFilters = append(in.sentFilters, f.Argument())
+			in.sentFilters = append(in.sentFilters, f.ArgumentName())
 		}
 	}
 	return in

@@ -20,29 +20,29 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
-			hold, reading, ended := make(chan struct{}), make(chan struct{}), false
+			hold, functionStarted, ended := make(chan struct{}), make(chan struct{}), false
 			s.keys.unblock, s.keys.err = hold, refusal
 			wrote := false
-			var awaited error
+			var permitErr error
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
 				defer func() { ended = true }()
-				close(reading) // a function may read before the key is verified
-				if awaited = waitForPermit(ctx); awaited != nil {
-					return record{}, awaited
+				close(functionStarted) // a function may read before the key is verified
+				if permitErr = waitForPermit(ctx); permitErr != nil {
+					return record{}, permitErr
 				}
 				wrote = true
 				return record{ID: "written"}, nil
 			}
 			go func() {
-				<-reading // would block forever if the function did not start until Admit had returned
+				<-functionStarted // would block forever if the function did not start until Admit had returned
 				close(hold)
 			}()
 			a := s.do(s.request("POST", itemsPath, `{"title":"a"}`))
 			if wrote != (refusal == nil) || (a.Code == 200) != (refusal == nil) || !ended {
 				t.Errorf("%d, wrote %v, ended %v", a.Code, wrote, ended)
 			}
-			if refusal != nil && !errors.Is(awaited, refusal) && !errors.Is(awaited, context.Canceled) {
-				t.Errorf("the function got %v", awaited)
+			if refusal != nil && !errors.Is(permitErr, refusal) && !errors.Is(permitErr, context.Canceled) {
+				t.Errorf("the function got %v", permitErr)
 			}
 		})
 	}
@@ -104,26 +104,26 @@ func testDeadline(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	expiredCtx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 500, "safe to retry")
 	s.keys.unblock = make(chan struct{}) // the key's verification hangs
-	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 500, "safe to retry")
 }
 
 // Ensure that if the verification of the key panics, the operation's function ends and its write
 // does not run.
 func TestPanicInKeyCheckEndsFunction(t *testing.T) {
 	s := start(t)
-	s.keys.panicked = true
-	var awaited error
+	s.keys.shouldPanic = true
+	var permitErr error
 	s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
-		awaited = waitForPermit(ctx)
-		return record{}, awaited
+		permitErr = waitForPermit(ctx)
+		return record{}, permitErr
 	}
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`), 500, "internal error")
-	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
-		t.Errorf("the function got %v", awaited)
+	if permitErr == nil || errors.Is(permitErr, context.DeadlineExceeded) {
+		t.Errorf("the function got %v", permitErr)
 	}
 }
 

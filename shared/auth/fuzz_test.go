@@ -69,13 +69,13 @@ func checkParsedKey(t *testing.T, sent string, token auth.Token, err error) {
 		return
 	}
 	secret := fields[len(fields)-1]
-	checked := secret[:len(secret)-6]
-	if sum := base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(checked)))), 6); !strings.HasSuffix(secret, sum) || sha256.Sum256([]byte(secret)) != token.Hash {
+	body := secret[:len(secret)-6]
+	if sum := base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6); !strings.HasSuffix(secret, sum) || sha256.Sum256([]byte(secret)) != token.Hash {
 		t.Fatalf("%q is accepted, its checksum is %s", sent, sum)
 	}
-	again, err := auth.Mint(token.CompanyID, token.KeyID, bytes.NewReader(randomBits(checked[len(checked)-27:])))
-	if err != nil || again != secret {
-		t.Fatalf("%q is accepted, Mint returns %q: %v", secret, again, err)
+	minted, err := auth.Mint(token.CompanyID, token.KeyID, bytes.NewReader(randomBits(body[len(body)-27:])))
+	if err != nil || minted != secret {
+		t.Fatalf("%q is accepted, Mint returns %q: %v", secret, minted, err)
 	}
 }
 

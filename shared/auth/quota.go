@@ -128,8 +128,8 @@ type QuotaState struct {
 	RetryAfter int64 // seconds until a request is admitted; 0 if one would be admitted now, or if the class is frozen
 }
 
-// At returns the state of a bucket whose theoretical arrival time is tat.
-func (q Quota) At(tat int64, now time.Time) QuotaState {
+// StateAt returns the state of a bucket whose theoretical arrival time is tat.
+func (q Quota) StateAt(tat int64, now time.Time) QuotaState {
 	c, room := q.Charge(tat, now)
 	switch full := now.UnixNano() - int64(q.lag()); {
 	case q <= 0:

@@ -58,20 +58,20 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 600, 601, 6000} {
 		var tat int64
-		size := q.At(0, start).Remaining
+		size := q.StateAt(0, start).Remaining
 		if size > int64(q) || float64(size) < 0.99*float64(q) {
 			t.Errorf("quota %d: a full bucket has %d", q, size)
 		}
 		for range size {
-			state := q.At(tat, start)
+			state := q.StateAt(tat, start)
 			if state.RetryAfter != 0 || !admit(q, &tat, start) {
 				t.Fatalf("quota %d: rejected early: %+v", q, state)
 			}
-			if got := q.At(tat, start).Remaining; got != state.Remaining-1 {
+			if got := q.StateAt(tat, start).Remaining; got != state.Remaining-1 {
 				t.Fatalf("quota %d: remaining went from %d to %d", q, state.Remaining, got)
 			}
 		}
-		state := q.At(tat, start)
+		state := q.StateAt(tat, start)
 		if state.Remaining != 0 || state.RetryAfter < 1 {
 			t.Errorf("quota %d: %+v", q, state)
 		}
@@ -93,11 +93,11 @@ func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 // checkReset checks that a bucket is full after Reset and not a second earlier.
 func checkReset(t *testing.T, q auth.Quota, tat, size int64) {
 	t.Helper()
-	reset := q.At(tat, start).Reset
-	if full := q.At(tat, start.Add(time.Duration(reset)*time.Second)); reset < 1 || full.Remaining != size || full.Reset != 0 {
+	reset := q.StateAt(tat, start).Reset
+	if full := q.StateAt(tat, start.Add(time.Duration(reset)*time.Second)); reset < 1 || full.Remaining != size || full.Reset != 0 {
 		t.Errorf("quota %d: not full after %d s: %+v", q, reset, full)
 	}
-	if early := q.At(tat, start.Add(time.Duration(reset-1)*time.Second)); early.Reset != 1 {
+	if early := q.StateAt(tat, start.Add(time.Duration(reset-1)*time.Second)); early.Reset != 1 {
 		t.Errorf("quota %d: %+v a second before Reset", q, early)
 	}
 }
@@ -108,7 +108,7 @@ func TestFrozen(t *testing.T) {
 		if admit(0, &tat, start) {
 			t.Error("admitted")
 		}
-		if s := auth.Quota(0).At(tat, start); s != (auth.QuotaState{Frozen: true}) {
+		if s := auth.Quota(0).StateAt(tat, start); s != (auth.QuotaState{Frozen: true}) {
 			t.Errorf("state %+v, want only that it is frozen", s)
 		}
 	}
@@ -133,7 +133,7 @@ func TestQuotaHeaders(t *testing.T) {
 // because of its lag.
 func TestOnlyFastQuotasLag(t *testing.T) {
 	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
-		if got := q.At(0, start).Remaining; got != want {
+		if got := q.StateAt(0, start).Remaining; got != want {
 			t.Errorf("quota %d admits %d at once, want %d", q, got, want)
 		}
 	}

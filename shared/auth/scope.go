@@ -61,9 +61,9 @@ func (Scope) Values() []string {
 // IsKnown reports whether s is a scope.
 func (s Scope) IsKnown() bool { return slices.Contains(scopes, s) }
 
-// WithContaining returns s and the scopes that contain it, starting with s. A key with any of them
+// AdmittingScopes returns s and the scopes that contain it, starting with s. A key with any of them
 // may do what s allows.
-func (s Scope) WithContaining() []Scope {
+func (s Scope) AdmittingScopes() []Scope {
 	out := []Scope{s}
 	for larger := containedIn[s]; larger != ""; larger = containedIn[larger] {
 		out = append(out, larger)
@@ -73,11 +73,11 @@ func (s Scope) WithContaining() []Scope {
 
 // IsGrantedBy reports whether a key with these scopes may do what s allows.
 func (s Scope) IsGrantedBy(scopes []Scope) bool {
-	return slices.ContainsFunc(s.WithContaining(), func(one Scope) bool { return slices.Contains(scopes, one) })
+	return slices.ContainsFunc(s.AdmittingScopes(), func(one Scope) bool { return slices.Contains(scopes, one) })
 }
 
-// DraftingAgent returns the scopes of a key for an agent that reads everything except the keys, and
-// writes drafts that people then decide on.
-func DraftingAgent() []Scope {
+// DraftingAgentScopes returns the scopes of a key for an agent that reads everything except the
+// keys, and writes drafts that people then decide on.
+func DraftingAgentScopes() []Scope {
 	return []Scope{CompanyRead, PlanRead, FeedbackDraft, MetricsRead, OptimiseRead, BroadcastDraft, ContextRead}
 }

@@ -144,8 +144,8 @@ func encodeBase62(b []byte, width int) string {
 }
 
 // decodeBase62 is the inverse of encodeBase62. It returns false if s contains characters outside
-// the alphabet or its value needs more than len(into) bytes.
-func decodeBase62(s string, into []byte) bool {
+// the alphabet or its value needs more than len(dst) bytes.
+func decodeBase62(s string, dst []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {
 		d := strings.IndexByte(base62, s[i])
@@ -154,9 +154,9 @@ func decodeBase62(s string, into []byte) bool {
 		}
 		n.Mul(n, base).Add(n, big.NewInt(int64(d)))
 	}
-	if n.BitLen() > 8*len(into) {
+	if n.BitLen() > 8*len(dst) {
 		return false
 	}
-	n.FillBytes(into)
+	n.FillBytes(dst)
 	return true
 }

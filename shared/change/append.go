@@ -37,9 +37,9 @@ type shardState struct {
 	At   int64  `json:"at"`   // when Last was recorded, as a Unix time in seconds
 }
 
-// shardKept is how long the state of a shard is kept after its last packet. The stream keeps its
-// records for 24 hours, so nothing older can be delivered again.
-const shardKept = 25 * time.Hour
+// shardStateRetention is how long the state of a shard is kept after its last packet. The stream
+// keeps its records for 24 hours, so nothing older can be delivered again.
+const shardStateRetention = 25 * time.Hour
 
 // appendAttemptsMax is the maximum number of attempts to append a packet while other shards keep
 // appending theirs first. The pause between attempts grows to at most appendDelayMax.
@@ -76,8 +76,8 @@ func appendPacket(ctx context.Context, t *table.Client, companyID, shardID strin
 		if err != nil || writes == nil {
 			return err
 		}
-		var lost *table.CanceledError
-		if err = t.Transact(ctx, writes...); !errors.As(err, &lost) {
+		var canceled *table.CanceledError
+		if err = t.Transact(ctx, writes...); !errors.As(err, &canceled) {
 			return err
 		}
 		// Either another packet was appended first, or this one was appended and the response was
@@ -106,7 +106,7 @@ func (head counter) appendWrites(t *table.Client, companyID, shardID string, bat
 	}
 	now := t.Clock()()
 	for id, s := range shards {
-		if time.Unix(s.At, 0).Before(now.Add(-shardKept)) {
+		if time.Unix(s.At, 0).Before(now.Add(-shardStateRetention)) {
 			delete(shards, id)
 		}
 	}
@@ -141,14 +141,14 @@ func isLater(a, b string) bool {
 // changesOf returns the changes in a batch. Occurrences with the same type, record and non-empty
 // group become one change.
 func changesOf(companyID, shardID string, batch []Occurrence) []Change {
-	type group struct {
-		t                Type
-		recordID, inside string
+	type groupKey struct {
+		t               Type
+		recordID, group string
 	}
-	seen := map[group]bool{}
+	seen := map[groupKey]bool{}
 	var out []Change
 	for _, o := range batch {
-		g := group{o.Type, o.RecordID, o.Group}
+		g := groupKey{o.Type, o.RecordID, o.Group}
 		if o.Group != "" && seen[g] {
 			continue
 		}

@@ -60,16 +60,16 @@ func packetsOf(t *testing.T, s *apitest.Service) (out []change.Packet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := int64(0)
+	previous := int64(0)
 	for _, item := range found.Items {
 		p, err := change.DecodePacket(s.CompanyID, item, s.Clock.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Before != before || len(p.Changes) == 0 || len(p.Changes) > change.PacketChangesMax {
-			t.Errorf("the packet %d has %d changes and names %d before it, want %d", p.Position, len(p.Changes), p.Before, before)
+		if p.Previous != previous || len(p.Changes) == 0 || len(p.Changes) > change.PacketChangesMax {
+			t.Errorf("the packet %d has %d changes and names %d before it, want %d", p.Position, len(p.Changes), p.Previous, previous)
 		}
-		before = p.Position
+		previous = p.Position
 		out = append(out, p)
 	}
 	return out
@@ -233,22 +233,22 @@ func TestAppendThroughCrashes(t *testing.T) {
 	sequence := 0
 	var want []string
 	for calls := 0; ; calls++ {
-		died := false
+		crashed := false
 		for _, during := range []bool{false, true} {
 			transport := &apitest.CrashingTransport{}
 			transport.CrashAfter(calls, during)
-			dying := table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator()
+			crashingTable := table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator()
 			batch := occurrences(s, sequence+1, sequence+2, sequence+3)
 			want = append(want, strconv.Itoa(sequence+1), strconv.Itoa(sequence+2), strconv.Itoa(sequence+3))
 			sequence += 3
-			err := change.Append(context.WithoutCancel(t.Context()), dying, s.CompanyID, "shard-1", batch)
-			if died = died || transport.Crashed(); transport.Crashed() == (err == nil) {
+			err := change.Append(context.WithoutCancel(t.Context()), crashingTable, s.CompanyID, "shard-1", batch)
+			if crashed = crashed || transport.Crashed(); transport.Crashed() == (err == nil) {
 				t.Errorf("after %d calls, during another: %t: error %v", calls, during, err)
 			}
 			appendTo(t, s, "shard-1", batch[:2])
 			appendTo(t, s, "shard-1", batch)
 		}
-		if !died {
+		if !crashed {
 			break
 		}
 		if calls == 20 {

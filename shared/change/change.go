@@ -57,11 +57,11 @@ const (
 // Write is a write to one item of the table, as the table's stream reports it. Old is nil if the
 // write created the item, and New is nil if it deleted the item.
 type Write struct {
-	CompanyID string
-	Area      string   // the second part of the partition key
-	Narrower  []string // the remaining parts of the partition key
-	SK        string
-	Old, New  table.Item
+	CompanyID    string
+	Area         string   // the second part of the partition key
+	SubPartition []string // the remaining parts of the partition key
+	SK           string
+	Old, New     table.Item
 }
 
 // Source recognises the writes that change records of one type.

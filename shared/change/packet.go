@@ -34,9 +34,9 @@ func LastPacketKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, Area), SK: packetPrefix + "~"}
 }
 
-// packetKept is how long a packet is kept, counted from the time in its position. It is longer than
-// ReadableFor, so the packet from which a reader continues is never deleted.
-const packetKept = 32 * 24 * time.Hour
+// packetRetention is how long a packet is kept, counted from the time in its position. It is longer
+// than ReadableFor, so the packet from which a reader continues is never deleted.
+const packetRetention = 32 * 24 * time.Hour
 
 // PacketChangesMax is the maximum number of changes in a packet.
 const PacketChangesMax = 100
@@ -44,7 +44,7 @@ const PacketChangesMax = 100
 // Packet is one item of a feed: the changes of one batch of one shard.
 type Packet struct {
 	Position int64
-	Before   int64 // the position of the previous packet; 0 for the first
+	Previous int64 // the position of the previous packet; 0 for the first
 	Changes  []Change
 	Expired  bool // may be deleted at any time
 }
@@ -54,15 +54,15 @@ func (p Packet) Time() time.Time { return timeOf(p.Position) }
 
 // storedPacket is a Packet as stored.
 type storedPacket struct {
-	Before  int64  `store:"before"`
-	Changes string `store:"changes"`
-	TTL     int64  `store:"ttl"`
+	Previous int64  `store:"before"`
+	Changes  string `store:"changes"`
+	TTL      int64  `store:"ttl"`
 }
 
 // newPacket returns the keys and the stored form of a packet.
-func newPacket(companyID string, position, before int64, changes []Change) (table.Keys, storedPacket) {
+func newPacket(companyID string, position, previous int64, changes []Change) (table.Keys, storedPacket) {
 	return table.Keys{Key: PacketKey(companyID, position)},
-		storedPacket{before, encodeChanges(changes), timeOf(position).Add(packetKept).Unix()}
+		storedPacket{previous, encodeChanges(changes), timeOf(position).Add(packetRetention).Unix()}
 }
 
 // DecodePacket decodes an item of a feed.
@@ -77,7 +77,7 @@ func DecodePacket(companyID string, item table.Item, now time.Time) (p Packet, e
 	if !ok || err != nil {
 		return p, fmt.Errorf("decode a packet: %q is not its key", key.SK)
 	}
-	p = Packet{Position: position, Before: stored.Before, Expired: stored.TTL <= now.Unix()}
+	p = Packet{Position: position, Previous: stored.Previous, Expired: stored.TTL <= now.Unix()}
 	if p.Changes, err = decodeChanges(companyID, stored.Changes); err != nil {
 		return p, fmt.Errorf("decode packet %d: %w", position, err)
 	}
@@ -169,11 +169,11 @@ func decodeChanges(companyID, text string) (changes []Change, err error) {
 			return nil, errMalformed
 		}
 		digest, err1 := digestEncoding.DecodeString(words[0])
-		after, err2 := strconv.ParseInt(words[6], 10, 64)
+		offset, err2 := strconv.ParseInt(words[6], 10, 64)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		at := time.UnixMilli(first + after)
+		at := time.UnixMilli(first + offset)
 		c := Change{
 			ID: newID(at, digest), CompanyID: companyID, Type: Type(words[1]), Action: Action(words[2]), RecordID: words[3],
 			OccurredAt: timestamp.Format(at),

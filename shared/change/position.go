@@ -32,10 +32,10 @@ type Position struct {
 // later. Packets are kept long enough for that.
 const catchUpTime = 24 * time.Hour
 
-// PositionOf returns the Position from which a reader reads every change since a time, and perhaps
-// a few earlier ones. It allows for a difference of a minute between the recorder's clock and
-// DynamoDB's clock, which sets the times of changes.
-func PositionOf(since time.Time) Position {
+// PositionSince returns the Position from which a reader reads every change since a time, and
+// perhaps a few earlier ones. It allows for a difference of a minute between the recorder's clock
+// and DynamoDB's clock, which sets the times of changes.
+func PositionSince(since time.Time) Position {
 	return Position{Packet: since.Add(-time.Minute).UnixMicro(), CheckedAt: since.Add(catchUpTime)}
 }
 

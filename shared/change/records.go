@@ -9,13 +9,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Records returns the source for the records in an area's partition whose sort keys consist of
+// RecordSource returns the source for the records in an area's partition whose sort keys consist of
 // sortPrefix and the record's id. statusAttr names the attribute that contains the record's status;
 // it may be empty.
-func Records(t Type, area, sortPrefix, statusAttr string) Source {
+func RecordSource(t Type, area, sortPrefix, statusAttr string) Source {
 	return Source{t, func(w Write) (e Event, ok bool, err error) {
 		recordID, ok := strings.CutPrefix(w.SK, table.JoinKey(sortPrefix, ""))
-		if !ok || w.Area != area || len(w.Narrower) > 0 || strings.Contains(recordID, "#") {
+		if !ok || w.Area != area || len(w.SubPartition) > 0 || strings.Contains(recordID, "#") {
 			return e, false, nil
 		}
 		e, err = w.Event(recordID, statusAttr)

@@ -130,17 +130,17 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 	if err != nil {
 		return nil, err
 	}
-	return Stale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
+	return FilterStale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
 }
 
-// Stale returns those of the claimed records that ListStale would list, in the same order. idOf
-// returns the id that breaks ties. Stale modifies the slice claimed.
-func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
+// FilterStale returns those of the claimed records that ListStale would list, in the same order.
+// idOf returns the id that breaks ties. FilterStale modifies the slice claimed.
+func FilterStale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
 	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
-	order := func(record T) string {
+	sortKey := func(record T) string {
 		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), idOf(record))
 	}
-	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
+	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(sortKey(a), sortKey(b)) })
 	return stuck
 }
 
@@ -154,7 +154,7 @@ func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, id
 func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
 	found := []T{}
-	until := func(next string) (table.Page[T], error) {
+	newPage := func(next string) (table.Page[T], error) {
 		return table.Page[T]{Records: found, Next: next, PositionAfter: func(n int) string { return positionOf(found[n]) }}, nil
 	}
 	for {
@@ -166,15 +166,15 @@ func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit
 			ready, more := isReady(record)
 			switch {
 			case !more:
-				return until("")
+				return newPage("")
 			case ready && len(found) == limit:
-				return until(positionOf(found[limit-1]))
+				return newPage(positionOf(found[limit-1]))
 			case ready:
 				found = append(found, record)
 			}
 		}
 		if page.Next == "" {
-			return until("")
+			return newPage("")
 		}
 		q.After = page.Next
 	}

@@ -112,8 +112,8 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 			return Response{}, err
 		}
 		p.recordFailure(response, err)
-		wait, again := c.retryDelay(r, response, err, &p)
-		if !again {
+		wait, retry := c.retryDelay(r, response, err, &p)
+		if !retry {
 			return Response{}, p.err
 		}
 		if err := c.sleepFor(ctx, wait, &p); err != nil {

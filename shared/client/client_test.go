@@ -50,10 +50,10 @@ func (s *service) sentBodies() []string {
 }
 
 type fakeResponse struct {
-	status  int
-	body    string
-	header  []string // alternating names and values
-	cutBody bool     // whether to close the connection instead of responding
+	status          int
+	body            string
+	header          []string // alternating names and values
+	closeConnection bool     // whether to close the connection instead of responding
 }
 
 func serve(t *testing.T, responses ...fakeResponse) *service {
@@ -69,7 +69,7 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 		n := len(s.got)
 		a := s.responses[min(n, len(s.responses))-1]
 		s.mu.Unlock()
-		if a.cutBody {
+		if a.closeConnection {
 			panic(http.ErrAbortHandler)
 		}
 		w.Header().Set("Service-Request-Id", fmt.Sprintf("req_%d", n))
@@ -93,10 +93,10 @@ func (w *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
 
 func (s *service) client(t *testing.T, w *sleepRecorder, options ...client.Option) *client.Client {
 	t.Helper()
-	names := 0
+	keyCount := 0
 	options = append([]client.Option{
 		client.WithCompany("co_1"), client.WithSleep(w.sleep), client.WithRandom(func() float64 { return 0 }), client.WithBackoff(func(n int) time.Duration { return time.Duration(n) * time.Second }),
-		client.WithIdempotencyKeys(func() string { names++; return fmt.Sprintf("name-%d", names) }),
+		client.WithIdempotencyKeys(func() string { keyCount++; return fmt.Sprintf("name-%d", keyCount) }),
 	}, options...)
 	c, err := client.New(s.URL, testKey, options...)
 	if err != nil {
@@ -114,11 +114,11 @@ func envelope(code string, messages ...string) string {
 }
 
 var (
-	rateLimitedResponse = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
-	cutResponse         = fakeResponse{status: 500, body: envelope("internal", "fault")}
-	lostResponse        = fakeResponse{cutBody: true}
-	boardResponse       = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
-	itemResponse        = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
+	rateLimitedResponse   = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
+	internalErrorResponse = fakeResponse{status: 500, body: envelope("internal", "fault")}
+	lostResponse          = fakeResponse{closeConnection: true}
+	boardResponse         = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
+	itemResponse          = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
 )
 
 func getBoard(ctx context.Context, c *client.Client) error {
@@ -144,7 +144,7 @@ func deleteItem(ctx context.Context, c *client.Client) error {
 // backoff, and retry a limited number of times.
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	bare := func(ctx context.Context, c *client.Client) error {
+	postWithoutKey := func(ctx context.Context, c *client.Client) error {
 		_, err := c.Do(ctx, client.Request{Method: "POST", Path: "/v1/x"})
 		return err
 	}
@@ -156,20 +156,20 @@ func TestRetries(t *testing.T) {
 		code      string // the code of the error; "-" for any other error, empty for no error
 	}{
 		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
-		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
+		{"500", getBoard, []fakeResponse{internalErrorResponse, internalErrorResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
 		{"a lost response", getBoard, []fakeResponse{lostResponse, boardResponse}, []time.Duration{time.Second}, ""},
-		{"a POST with a key", createItem, []fakeResponse{lostResponse, cutResponse, rateLimitedResponse, itemResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
-		{"a delete", deleteItem, []fakeResponse{cutResponse, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
-		{"a POST without a key", bare, []fakeResponse{cutResponse}, nil, "internal"},
-		{"a lost response without a key", bare, []fakeResponse{lostResponse}, nil, "-"},
-		{"429 without a key", bare, []fakeResponse{rateLimitedResponse, itemResponse}, []time.Duration{7 * time.Second}, ""},
+		{"a POST with a key", createItem, []fakeResponse{lostResponse, internalErrorResponse, rateLimitedResponse, itemResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
+		{"a delete", deleteItem, []fakeResponse{internalErrorResponse, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
+		{"a POST without a key", postWithoutKey, []fakeResponse{internalErrorResponse}, nil, "internal"},
+		{"a lost response without a key", postWithoutKey, []fakeResponse{lostResponse}, nil, "-"},
+		{"429 without a key", postWithoutKey, []fakeResponse{rateLimitedResponse, itemResponse}, []time.Duration{7 * time.Second}, ""},
 		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, itemResponse}, []time.Duration{time.Second}, ""},
-		{"429 more often than attempts", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, cutResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
+		{"429 more often than attempts", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, internalErrorResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
 		{"429 until the longest wait", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "50"}}}, []time.Duration{50 * time.Second, 50 * time.Second}, "rate_limited"},
 		{"429 without Retry-After", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x")}}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "rate_limited"},
 		{"a conflict", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
 		{"bad request", getBoard, []fakeResponse{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
-		{"500 until the last attempt", getBoard, []fakeResponse{cutResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
+		{"500 until the last attempt", getBoard, []fakeResponse{internalErrorResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
 		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "121"}}}, nil, "rate_limited"},
 		{"Retry-After with a date", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{
 			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",

@@ -98,16 +98,16 @@ func TestOptionalStates(t *testing.T) {
 		{zero: true},
 	} {
 		value, ok := c.field.Get()
-		or := "other"
+		wantOr := "other"
 		if c.ok {
-			or = c.value
+			wantOr = c.value
 		}
 		type state struct {
 			Value          string
 			OK, Null, Zero bool
 			Or             string
 		}
-		want := state{c.value, c.ok, c.null, c.zero, or}
+		want := state{c.value, c.ok, c.null, c.zero, wantOr}
 		if got := (state{value, ok, c.field.IsNull(), c.field.IsZero(), c.field.Or("other")}); got != want {
 			t.Errorf("%v: %+v, want %+v", c.field, got, want)
 		}
@@ -191,8 +191,8 @@ func TestRecordsCanBeSent(t *testing.T) {
 			}
 			compared++
 			a, b := optionalValueType(sent.Type), optionalValueType(got.Type)
-			narrows := b == reflect.TypeFor[json.RawMessage]() && a.Kind() == reflect.Slice && a.Elem().Kind() == reflect.Struct
-			if a != b && (a.Kind() != reflect.Int || b.Kind() != reflect.Float64) && !narrows || sent.Name != got.Name {
+			isJSONList := b == reflect.TypeFor[json.RawMessage]() && a.Kind() == reflect.Slice && a.Elem().Kind() == reflect.Struct
+			if a != b && (a.Kind() != reflect.Int || b.Kind() != reflect.Float64) && !isJSONList || sent.Name != got.Name {
 				t.Errorf("%s: %s is a %s in the input, and %s a %s in the record", method.Name, sent.Name, a, got.Name, b)
 			}
 		}

@@ -23,9 +23,9 @@ type pace struct {
 	interval time.Duration // the time in which the quota refills by one request; 0 if unknown
 }
 
-// spreadMin is the minimum range of the random time that is added to Retry-After, so that
+// jitterRangeMin is the minimum range of the random time that is added to Retry-After, so that
 // programs that were refused together do not retry together.
-const spreadMin = 250 * time.Millisecond
+const jitterRangeMin = 250 * time.Millisecond
 
 // recordRefusal records that the service refused a call and told it when to retry. It reads the
 // quota's refill rate from the response's headers.
@@ -45,18 +45,18 @@ func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Durat
 // reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
 // range of the random time to add. If the wait would be longer than waitMax, it reserves nothing
 // and returns false.
-func (p *quotaPacer) reserve(quota string, now time.Time, waitMax time.Duration) (wait, spread time.Duration, ok bool) {
+func (p *quotaPacer) reserve(quota string, now time.Time, waitMax time.Duration) (wait, jitterRange time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := p.paces[quota]
-	if wait = next.next.Sub(now); wait <= 0 {
+	current := p.paces[quota]
+	if wait = current.next.Sub(now); wait <= 0 {
 		return 0, 0, true
 	}
 	if wait > waitMax {
 		return 0, 0, false
 	}
-	p.paces[quota] = pace{next.next.Add(next.interval), next.interval}
-	return wait, max(next.interval, spreadMin), true
+	p.paces[quota] = pace{current.next.Add(current.interval), current.interval}
+	return wait, max(current.interval, jitterRangeMin), true
 }
 
 // refillInterval returns the time in which the quota in a response's RateLimit-Policy header

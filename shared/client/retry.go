@@ -75,12 +75,12 @@ func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress)
 // same quota are sent one after another. reserveTurn returns false if the call may not wait that
 // long.
 func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
-	wait, spread, ok := c.pacer.reserve(quota, now, c.waitMax-p.waited)
-	return wait + c.jitter(spread), ok
+	wait, jitterRange, ok := c.pacer.reserve(quota, now, c.waitMax-p.waited)
+	return wait + c.jitter(jitterRange), ok
 }
 
-func (c *Client) jitter(spread time.Duration) time.Duration {
-	return time.Duration(c.random() * float64(spread))
+func (c *Client) jitter(jitterRange time.Duration) time.Duration {
+	return time.Duration(c.random() * float64(jitterRange))
 }
 
 func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress) error {
@@ -88,14 +88,14 @@ func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress)
 		return nil
 	}
 	p.waited += d
-	ended := c.sleep(ctx, d)
+	err := c.sleep(ctx, d)
 	switch {
-	case ended == nil:
+	case err == nil:
 		return nil
 	case p.err == nil:
-		return fmt.Errorf("client: stopped waiting for the quota: %w", ended)
+		return fmt.Errorf("client: stopped waiting for the quota: %w", err)
 	}
-	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
+	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, err)
 }
 
 // retryDelay reports whether a call may be retried, and how long to wait first. A repeatable call
@@ -116,7 +116,7 @@ func (c *Client) retryDelay(r Request, response *Response, sendErr error, p *cal
 		return 0, false
 	}
 	if after > 0 {
-		return after + c.jitter(spreadMin), after <= c.waitMax-p.waited
+		return after + c.jitter(jitterRangeMin), after <= c.waitMax-p.waited
 	}
 	wait = c.backoff(p.faults)
 	return wait, wait <= c.waitMax-p.waited

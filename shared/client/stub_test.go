@@ -41,9 +41,9 @@ func serveExamples() (context.Context, *client.Client) {
 		s.items = append(s.items, item)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/companies", list(map[string]any{"id": "co_1"}))
+	mux.HandleFunc("GET /v1/companies", listHandler(map[string]any{"id": "co_1"}))
 	const company = "/v1/companies/co_1"
-	mux.HandleFunc("GET "+company+"/plan/boards", list(map[string]any{"id": "brd_1", "name": "Roadmap", "publishedVersion": 7}, map[string]any{"id": "brd_2", "name": "Ideas", "publishedVersion": nil}))
+	mux.HandleFunc("GET "+company+"/plan/boards", listHandler(map[string]any{"id": "brd_1", "name": "Roadmap", "publishedVersion": 7}, map[string]any{"id": "brd_2", "name": "Ideas", "publishedVersion": nil}))
 	mux.HandleFunc("GET "+company+"/plan/boards/brd_1/items", s.list)
 	mux.HandleFunc("POST "+company+"/plan/boards/brd_1/items", s.create)
 	mux.HandleFunc(company+"/plan/items/{id}", s.item)
@@ -76,7 +76,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 	_, _ = io.WriteString(w, envelope(code, message)) // the example fails if this write does
 }
 
-func list(records ...map[string]any) http.HandlerFunc {
+func listHandler(records ...map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, map[string]any{"items": records}) }
 }
 
@@ -97,7 +97,7 @@ func (s *stubService) list(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Service-Has-More", "true")
 		w.Header().Set("Link", fmt.Sprintf(`<%s?cursor=%d>; rel="next"`, r.URL.Path, end))
 	}
-	list(s.items[start:end]...)(w, r)
+	listHandler(s.items[start:end]...)(w, r)
 }
 
 func (s *stubService) create(w http.ResponseWriter, r *http.Request) {
@@ -150,7 +150,7 @@ func (s *stubService) definitions(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 429, "rate_limited", "too many requests; wait 2 s")
 		return
 	}
-	list(map[string]any{"id": "mdf_1", "key": "custom.growth.signups"})(w, r)
+	listHandler(map[string]any{"id": "mdf_1", "key": "custom.growth.signups"})(w, r)
 }
 
 // deletePoints deletes 1,300 points in two calls.
@@ -184,25 +184,25 @@ func TestPackageComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The indentation may differ.
-	plain := func(lines []string) string {
+	trimLines := func(lines []string) string {
 		var out strings.Builder
 		for _, line := range lines {
 			out.WriteString(strings.TrimSpace(line) + "\n")
 		}
 		return out.String()
 	}
-	all := plain(strings.Split(string(examples), "\n"))
-	pieces := 0
+	all := trimLines(strings.Split(string(examples), "\n"))
+	snippets := 0
 	var code []string
 	check := func() {
 		if len(code) == 0 {
 			return
 		}
-		pieces++
+		snippets++
 		if main := slices.Index(code, "func main() {"); main >= 0 { // compare only the body of main
 			code = code[main+1 : len(code)-1]
 		}
-		if !strings.Contains(all, plain(code)) {
+		if !strings.Contains(all, trimLines(code)) {
 			t.Errorf("no example has the code\n%s", strings.Join(code, "\n"))
 		}
 		code = nil
@@ -221,7 +221,7 @@ func TestPackageComment(t *testing.T) {
 			check()
 		}
 	}
-	if pieces < 9 {
-		t.Errorf("the package comment has %d pieces of code", pieces)
+	if snippets < 9 {
+		t.Errorf("the package comment has %d pieces of code", snippets)
 	}
 }

@@ -36,8 +36,8 @@ func Envelope(err *Error) []byte {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false) // the body is JSON, and never part of an HTML page
-	if failed := encoder.Encode(e); failed != nil {
-		panic("fault: an envelope of strings does not encode: " + failed.Error())
+	if encodeErr := encoder.Encode(e); encodeErr != nil {
+		panic("fault: an envelope of strings does not encode: " + encodeErr.Error())
 	}
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }

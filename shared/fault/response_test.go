@@ -13,7 +13,7 @@ import (
 // Ensure an error response has the status, envelope and headers of its error, and keeps headers
 // that were set before. The response to a HEAD must have no body.
 func TestWrite(t *testing.T) {
-	every := func(more ...string) http.Header {
+	headerWith := func(more ...string) http.Header {
 		h := http.Header{"Service-Version": {"2026-08-11"}, "Cache-Control": {"no-store"}, "Service-Request-Id": {"req_1"}, "Content-Type": {"application/json"}}
 		for i := 0; i < len(more); i += 2 {
 			h.Set(more[i], more[i+1])
@@ -28,12 +28,12 @@ func TestWrite(t *testing.T) {
 		header       http.Header
 		body         string
 	}{
-		{"not found", "GET", nil, fault.ErrNotFound, 404, every("Content-Length", "60"), `{"errors":[{"code":"not_found","message":"no such record"}]}`},
-		{"without a key", "GET", nil, fault.New(fault.Unauthorised, "a"), 401, every("Content-Length", "50", "WWW-Authenticate", "Bearer"), `{"errors":[{"code":"unauthorised","message":"a"}]}`},
-		{"too busy", "GET", nil, fault.New(fault.Unavailable, "a"), 503, every("Content-Length", "49", "Retry-After", "1"), `{"errors":[{"code":"unavailable","message":"a"}]}`},
-		{"another wait", "GET", http.Header{"Retry-After": {"7"}, "Allow": {"GET"}}, fault.New(fault.Internal, "a"), 500, every("Content-Length", "46", "Retry-After", "7", "Allow", "GET"), `{"errors":[{"code":"internal","message":"a"}]}`},
-		{"left out", "GET", http.Header{"Retry-After": nil, "Content-Length": nil}, fault.New(fault.Internal, "a"), 500, every(), `{"errors":[{"code":"internal","message":"a"}]}`},
-		{"head", "HEAD", nil, fault.New(fault.Internal, "a"), 500, every("Content-Length", "46", "Retry-After", "1"), ""},
+		{"not found", "GET", nil, fault.ErrNotFound, 404, headerWith("Content-Length", "60"), `{"errors":[{"code":"not_found","message":"no such record"}]}`},
+		{"without a key", "GET", nil, fault.New(fault.Unauthorised, "a"), 401, headerWith("Content-Length", "50", "WWW-Authenticate", "Bearer"), `{"errors":[{"code":"unauthorised","message":"a"}]}`},
+		{"too busy", "GET", nil, fault.New(fault.Unavailable, "a"), 503, headerWith("Content-Length", "49", "Retry-After", "1"), `{"errors":[{"code":"unavailable","message":"a"}]}`},
+		{"another wait", "GET", http.Header{"Retry-After": {"7"}, "Allow": {"GET"}}, fault.New(fault.Internal, "a"), 500, headerWith("Content-Length", "46", "Retry-After", "7", "Allow", "GET"), `{"errors":[{"code":"internal","message":"a"}]}`},
+		{"left out", "GET", http.Header{"Retry-After": nil, "Content-Length": nil}, fault.New(fault.Internal, "a"), 500, headerWith(), `{"errors":[{"code":"internal","message":"a"}]}`},
+		{"head", "HEAD", nil, fault.New(fault.Internal, "a"), 500, headerWith("Content-Length", "46", "Retry-After", "1"), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := httptest.NewRecorder()

@@ -216,9 +216,9 @@ func (v exchangeView) addRequest(t *testing.T, r *http.Request) {
 	if err != nil {
 		t.Error(err)
 	}
-	line, search, _ := strings.Cut(r.RequestURI, "?")
-	v[aspectMethod], v[aspectPath], v[aspectQueryOrder], v[aspectQuery] = r.Method, line, search, r.URL.Query().Encode()
-	if strings.Contains(r.RequestURI, "?") != (search != "") {
+	path, query, _ := strings.Cut(r.RequestURI, "?")
+	v[aspectMethod], v[aspectPath], v[aspectQueryOrder], v[aspectQuery] = r.Method, path, query, r.URL.Query().Encode()
+	if strings.Contains(r.RequestURI, "?") != (query != "") {
 		v[aspectQueryOrder] = "?"
 	}
 	if r.URL.RequestURI() != r.RequestURI {
@@ -296,7 +296,7 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 	}
 	for _, a := range differingAspects(t, x) {
 		if !slices.Contains(allowed, a) {
-			t.Errorf("the adapter differs in the %s, which no edge says: %+v", a, x)
+			t.Errorf("the adapter differs in the %s, which is not a known difference: %+v", a, x)
 		}
 	}
 	return n
@@ -308,7 +308,7 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	ordinary := 0
+	ordinaryCount := 0
 	for range 1000 {
 		x := drawExchange(r)
 		if r.IntN(3) == 0 {
@@ -318,13 +318,13 @@ func TestAdapter(t *testing.T) {
 			continue // TestKnownDifferences covers large bodies
 		}
 		if n := requireSameBehavior(t, x); n <= 1 {
-			ordinary++
+			ordinaryCount++
 		}
 	}
 	// The known difference AbsoluteURL matches every exchange, so an ordinary exchange matches
 	// exactly one known difference.
-	if ordinary < 200 {
-		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
+	if ordinaryCount < 200 {
+		t.Errorf("%d ordinary exchanges are too few to prove anything", ordinaryCount)
 	}
 }
 
@@ -463,7 +463,7 @@ func drawHeader(r *rand.Rand, e *events.APIGatewayProxyRequest) {
 	}
 }
 
-func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+func pick[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }
 
 func drawText(r *rand.Rand) string {
 	var b strings.Builder

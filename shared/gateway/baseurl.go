@@ -42,15 +42,15 @@ func BaseURL(r *http.Request) string {
 // stagePrefix returns "/" followed by the stage if the client's URL contained the stage, and ""
 // otherwise. It compares the two paths of the event: only requestContext.path includes the stage.
 func stagePrefix(e *events.APIGatewayProxyRequest) string {
-	called, path := e.RequestContext.Path, e.Path
-	if !strings.HasSuffix(called, path) {
+	calledPath, path := e.RequestContext.Path, e.Path
+	if !strings.HasSuffix(calledPath, path) {
 		// If only one of the two paths is percent-decoded, compare both in decoded form.
-		called, path = unescapePath(called), unescapePath(path)
+		calledPath, path = unescapePath(calledPath), unescapePath(path)
 	}
-	prefix, ok := strings.CutSuffix(called, path)
+	prefix, ok := strings.CutSuffix(calledPath, path)
 	// At the root, the path that the client called may be "/prod" even though path is "/".
 	if !ok && path == "/" {
-		prefix = called
+		prefix = calledPath
 	}
 	if e.RequestContext.Stage == "" || prefix != "/"+e.RequestContext.Stage {
 		return ""

@@ -103,12 +103,12 @@ func TestLocalCompressionOnce(t *testing.T) {
 // an error.
 func TestProxyCompression(t *testing.T) {
 	t.Parallel()
-	const most = responseBytesMax / 4 * 3 // the size of the largest body that fits in base64
-	random := make([]byte, most+1)
+	const bodyMax = responseBytesMax / 4 * 3 // the size of the largest body that fits in base64
+	random := make([]byte, bodyMax+1)
 	if _, err := rand.NewChaCha8([32]byte{1}).Read(random); err != nil {
 		t.Fatal(err)
 	}
-	text, noise := strings.Repeat("x", most+1), string(random)
+	text, noise := strings.Repeat("x", bodyMax+1), string(random)
 	for _, tt := range []struct {
 		name, accept, body, wantCoding string
 		wantStatus                     int
@@ -130,7 +130,7 @@ func TestProxyCompression(t *testing.T) {
 			resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				gateway.AfterResponse(r.Context(), func(f gateway.FinalResponse) { final = f })
 				w.Header()["Content-Type"] = nil // so that no header adds to the size
-				if len(tt.body) > most {
+				if len(tt.body) > bodyMax {
 					w.Header().Set("Content-Length", strconv.Itoa(len(tt.body)))
 				}
 				_, _ = io.WriteString(w, tt.body)

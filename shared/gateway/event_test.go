@@ -148,13 +148,13 @@ func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 func FuzzEvent(f *testing.F) {
 	f.Add("GET", "/v1/companies", "limit=10", "value", []byte(nil))
 	f.Fuzz(func(t *testing.T, method, path, query, value string, body []byte) {
-		sent, err := url.ParseRequestURI(path)
-		if err != nil || !strings.HasPrefix(sent.Path, "/") {
-			sent = &url.URL{Path: "/" + path}
+		sentURL, err := url.ParseRequestURI(path)
+		if err != nil || !strings.HasPrefix(sentURL.Path, "/") {
+			sentURL = &url.URL{Path: "/" + path}
 		}
-		sent = &url.URL{Path: sent.Path, RawPath: sent.RawPath, RawQuery: query}
+		sentURL = &url.URL{Path: sentURL.Path, RawPath: sentURL.RawPath, RawQuery: query}
 		r := &http.Request{
-			Method: method, URL: sent, Host: "api.example.com", Proto: "HTTP/1.1", RemoteAddr: "192.0.2.1:999",
+			Method: method, URL: sentURL, Host: "api.example.com", Proto: "HTTP/1.1", RemoteAddr: "192.0.2.1:999",
 			Header: http.Header{"X-Fuzz": {value, "second"}},
 			Body:   io.NopCloser(strings.NewReader(string(body))),
 		}
@@ -166,12 +166,12 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var overJSON events.APIGatewayProxyRequest
-		if err := json.Unmarshal(text, &overJSON); err != nil {
+		var decodedEvent events.APIGatewayProxyRequest
+		if err := json.Unmarshal(text, &decodedEvent); err != nil {
 			t.Fatal(err)
 		}
 		if utf8.ValidString(method) { // a server rejects any other method
-			e = overJSON
+			e = decodedEvent
 		}
 		var got *http.Request
 		proxy := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,7 +183,7 @@ func FuzzEvent(f *testing.F) {
 			t.Fatalf("Proxy: %v, handler called: %t", err, got != nil)
 		}
 		type target struct{ Method, Host, Path, Escaped string }
-		want := target{method, r.Host, sent.Path, sent.EscapedPath()}
+		want := target{method, r.Host, sentURL.Path, sentURL.EscapedPath()}
 		if diff := cmp.Diff(want, target{got.Method, got.Host, got.URL.Path, got.URL.EscapedPath()}); diff != "" {
 			t.Errorf("target (-sent +got):\n%s", diff)
 		}
@@ -207,12 +207,12 @@ func FuzzEvent(f *testing.F) {
 		if method == http.MethodHead {
 			body = nil
 		}
-		back := []byte(resp.Body)
+		echoed := []byte(resp.Body)
 		if resp.IsBase64Encoded {
-			back, err = base64.StdEncoding.DecodeString(resp.Body)
+			echoed, err = base64.StdEncoding.DecodeString(resp.Body)
 		}
-		if err != nil || string(back) != string(body) || got.ContentLength < int64(len(body)) {
-			t.Errorf("body %q was returned as %q: %v", body, back, err)
+		if err != nil || string(echoed) != string(body) || got.ContentLength < int64(len(body)) {
+			t.Errorf("body %q was returned as %q: %v", body, echoed, err)
 		}
 	})
 }

@@ -13,9 +13,9 @@ import (
 type exchange struct {
 	event *events.APIGatewayProxyRequest
 
-	mu       sync.Mutex // the handler may use several goroutines
-	ids      RequestIDs
-	callback []func(FinalResponse)
+	mu        sync.Mutex // the handler may use several goroutines
+	ids       RequestIDs
+	callbacks []func(FinalResponse)
 }
 
 type exchangeKey struct{}
@@ -43,15 +43,15 @@ func AfterResponse(ctx context.Context, f func(FinalResponse)) bool {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.callback = append(x.callback, f)
+	x.callbacks = append(x.callbacks, f)
 	return true
 }
 
 // finish calls the functions that were passed to AfterResponse.
 func (x *exchange) finish(r FinalResponse) {
 	x.mu.Lock()
-	all := x.callback
-	x.callback = nil
+	all := x.callbacks
+	x.callbacks = nil
 	x.mu.Unlock()
 	for _, f := range all {
 		f(r)

@@ -50,9 +50,9 @@ func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
-	next := id.NewGenerator(clock, zeroReader{})
-	company = next(id.CompanyPrefix)
-	key, err := auth.Mint(company, next(id.KeyPrefix), zeroReader{})
+	newID := id.NewGenerator(clock, zeroReader{})
+	company = newID(id.CompanyPrefix)
+	key, err := auth.Mint(company, newID(id.KeyPrefix), zeroReader{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 			return note{"n", in.Text}, nil
 		}),
 	}
-	return api.New(operations, api.Config{Keys: allowAllKeys{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
+	return api.New(operations, api.Config{Keys: allowAllKeys{}, Now: clock, NewID: newID, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
 // FuzzResponse sends arbitrary events. API Gateway must accept every response. Every response must
@@ -90,11 +90,11 @@ func FuzzResponse(f *testing.F) {
 	} {
 		f.Add([]byte(e))
 	}
-	fill := strings.NewReplacer("PATH", "/v1/companies/"+company+"/notes", "KEY", key)
+	replacer := strings.NewReplacer("PATH", "/v1/companies/"+company+"/notes", "KEY", key)
 	proxy := gateway.Proxy(h)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e events.APIGatewayProxyRequest
-		if json.Unmarshal([]byte(fill.Replace(string(text))), &e) != nil {
+		if json.Unmarshal([]byte(replacer.Replace(string(text))), &e) != nil {
 			return // the runtime rejects such an event
 		}
 		got, err := proxy(t.Context(), e)
@@ -106,7 +106,7 @@ func FuzzResponse(f *testing.F) {
 }
 
 // checkResponse checks the rules that apply to every response.
-func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
+func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, isHead bool) {
 	t.Helper()
 	if got.StatusCode < 200 || got.StatusCode > 599 || got.IsBase64Encoded {
 		t.Fatalf("status %d, base64 %t; want 200 to 599 and text: %+v", got.StatusCode, got.IsBase64Encoded, got)
@@ -133,7 +133,7 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 			t.Fatalf("Link is %q: %v", link, err)
 		}
 	}
-	if head {
+	if isHead {
 		if got.Body != "" {
 			t.Fatalf("HEAD with the body %q", got.Body)
 		}
@@ -184,11 +184,11 @@ func FuzzHeader(f *testing.F) {
 		if err != nil || !slices.Equal(seen, []string{a, b}) {
 			t.Fatalf("%q: sent %q, arrived %q: %v", name, []string{a, b}, seen, err)
 		}
-		back := got.MultiValueHeaders["X-Response"]
-		if len(back) != 2 || len(got.MultiValueHeaders) != 1 {
+		responseValues := got.MultiValueHeaders["X-Response"]
+		if len(responseValues) != 2 || len(got.MultiValueHeaders) != 1 {
 			t.Fatalf("%q left as %v", seen, got.MultiValueHeaders)
 		}
-		for i, v := range back {
+		for i, v := range responseValues {
 			if strings.ContainsAny(v, "\r\n\x00") || !utf8.ValidString(v) {
 				t.Fatalf("%q left as %q", seen[i], v)
 			}

@@ -68,10 +68,10 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 		failure := run(h, rec, r)
 		if failure != nil {
 			rec = newRecorder(e.HTTPMethod)
-			if !rec.head {
+			if !rec.isHead {
 				rec.header["Content-Length"] = nil // the gateway sets Content-Length
 			}
-			if failure == errUnsendable {
+			if failure == errResponseTooLarge {
 				rec.header["Retry-After"] = nil
 			}
 			fault.Write(rec, r, x.ids.Public(), failure)
@@ -93,7 +93,7 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 		failure = fault.ErrInternal
 		// If a handler panics with this value, net/http logs no stack and closes the connection.
 		// Here, no stack is logged either, and there is no connection to close.
-		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			logFailure(ctx, "handler aborted")
 			return
 		}
@@ -108,7 +108,7 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 	}
 	if size > responseBytesMax {
 		logFailure(ctx, "response too large for Lambda", slog.Int("bytes", size))
-		return errUnsendable
+		return errResponseTooLarge
 	}
 	return nil
 }

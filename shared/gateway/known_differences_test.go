@@ -44,7 +44,7 @@ var knownDifferences = []knownDifference{
 		name:    "PercentInPath",
 		theirs:  "reports an error when a path has a % that begins no escape",
 		ours:    "escapes the %",
-		matches: func(x exchange) bool { return strayPercent.MatchString(x.event.Path) },
+		matches: func(x exchange) bool { return strayPercentPattern.MatchString(x.event.Path) },
 		aspects: []aspect{aspectOutcome},
 		trigger: func(x *exchange) { x.event.Path = "/100%" },
 		check:   wantPath("/100%25"),
@@ -157,7 +157,7 @@ var knownDifferences = []knownDifference{
 		name:    "BadDomain",
 		theirs:  "reports an error when the domain name is no host, or takes a part of it for the path",
 		ours:    "does not parse the domain name",
-		matches: func(x exchange) bool { return !domain.MatchString(x.event.RequestContext.DomainName) },
+		matches: func(x exchange) bool { return !domainPattern.MatchString(x.event.RequestContext.DomainName) },
 		aspects: []aspect{aspectOutcome, aspectHost, aspectPath, aspectQuery, aspectQueryOrder},
 		trigger: func(x *exchange) { x.event.RequestContext.DomainName = "a b" },
 		check:   wantPath("/v1"),
@@ -248,8 +248,8 @@ var knownDifferences = []knownDifference{
 		aspects: []aspect{aspectHeader, aspectHost},
 		trigger: func(x *exchange) { x.event.MultiValueHeaders = map[string][]string{"A": nil} },
 		check: func(r *http.Request, _ events.APIGatewayProxyResponse) error {
-			_, has := r.Header["A"]
-			return expect(has, true)
+			_, ok := r.Header["A"]
+			return expect(ok, true)
 		},
 	},
 	{
@@ -331,8 +331,8 @@ var knownDifferences = []knownDifference{
 		theirs: "sends the status that was set last, even after the body",
 		ours:   "sends the first one",
 		matches: func(x exchange) bool {
-			begin := x.script.headerEnd()
-			return begin >= 0 && x.script[begin+1:].firstIndex("status") >= 0
+			end := x.script.headerEnd()
+			return end >= 0 && x.script[end+1:].firstIndex("status") >= 0
 		},
 		aspects: []aspect{aspectStatus, aspectResponseHeader, aspectResponseBody, aspectEncoding},
 		trigger: func(x *exchange) {
@@ -345,8 +345,8 @@ var knownDifferences = []knownDifference{
 		theirs: "ignores a flush",
 		ours:   "sends a 200 with the headers that are set at the flush",
 		matches: func(x exchange) bool {
-			begin := x.script.headerEnd()
-			return begin >= 0 && x.script[begin].kind == "flush"
+			end := x.script.headerEnd()
+			return end >= 0 && x.script[end].kind == "flush"
 		},
 		aspects: []aspect{aspectOutcome, aspectStatus, aspectResponseHeader, aspectResponseBody, aspectEncoding},
 		trigger: func(x *exchange) { x.script = handlerScript{{kind: "flush"}, {kind: "status", status: 404}} },
@@ -368,8 +368,8 @@ var knownDifferences = []knownDifference{
 		theirs: "sends a header that is set after the status",
 		ours:   "does not",
 		matches: func(x exchange) bool {
-			begin := x.script.headerEnd()
-			return begin >= 0 && x.script[begin+1:].firstIndex("header") >= 0
+			end := x.script.headerEnd()
+			return end >= 0 && x.script[end+1:].firstIndex("header") >= 0
 		},
 		aspects: []aspect{aspectResponseHeader},
 		trigger: func(x *exchange) {
@@ -430,9 +430,9 @@ var knownDifferences = []knownDifference{
 		theirs: "guesses the Content-Type of a compressed body, and of one that the handler wants without a type",
 		ours:   "adds no Content-Type",
 		matches: func(x exchange) bool {
-			_, typed := x.script.header()["Content-Type"]
+			_, hasContentType := x.script.header()["Content-Type"]
 			return x.script.firstIndex("write") >= 0 && x.script.header().Get("Content-Type") == "" &&
-				(typed || x.script.header().Get("Content-Encoding") != "")
+				(hasContentType || x.script.header().Get("Content-Encoding") != "")
 		},
 		aspects: []aspect{aspectResponseHeader},
 		trigger: func(x *exchange) {
@@ -526,8 +526,8 @@ var knownDifferences = []knownDifference{
 }
 
 var (
-	strayPercent = regexp.MustCompile(`%([^0-9a-fA-F]|$|[0-9a-fA-F]([^0-9a-fA-F]|$))`)
-	domain       = regexp.MustCompile(`^[A-Za-z0-9.-]*(:[0-9]+)?$`)
+	strayPercentPattern = regexp.MustCompile(`%([^0-9a-fA-F]|$|[0-9a-fA-F]([^0-9a-fA-F]|$))`)
+	domainPattern       = regexp.MustCompile(`^[A-Za-z0-9.-]*(:[0-9]+)?$`)
 )
 
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
@@ -557,11 +557,11 @@ func TestKnownDifferences(t *testing.T) {
 			x := exchange{event: exampleGetEvent, script: handlerScript{{kind: "status", status: 200}}}
 			e.trigger(&x)
 			if !e.matches(x) {
-				t.Fatal("the planted exchange is not one of this edge")
+				t.Fatal("the exchange from trigger does not match this known difference")
 			}
 			found := differingAspects(t, x)
 			if !slices.ContainsFunc(e.aspects, func(a aspect) bool { return slices.Contains(found, a) }) {
-				t.Errorf("the adapter differs in %v and no longer in %v: delete the edge", found, e.aspects)
+				t.Errorf("the adapter differs in %v and no longer in %v: delete the known difference", found, e.aspects)
 			}
 			requireSameBehavior(t, x)
 			seen, resp := x.runOwnProxy(t)

@@ -83,9 +83,9 @@ func TestLocalResponse(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	plain, asEvent := httptest.NewServer(h), httptest.NewServer(local(h))
-	t.Cleanup(plain.Close)
-	t.Cleanup(asEvent.Close)
+	plainServer, localServer := httptest.NewServer(h), httptest.NewServer(local(h))
+	t.Cleanup(plainServer.Close)
+	t.Cleanup(localServer.Close)
 	type response struct {
 		Status int
 		Header http.Header
@@ -112,7 +112,7 @@ func TestLocalResponse(t *testing.T) {
 	for _, path := range []string{"/text", "/binary", "/204", "/304", "/404", "/silent"} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			t.Run(method+path, func(t *testing.T) {
-				if diff := cmp.Diff(get(t, method, plain.URL+path), get(t, method, asEvent.URL+path)); diff != "" {
+				if diff := cmp.Diff(get(t, method, plainServer.URL+path), get(t, method, localServer.URL+path)); diff != "" {
 					t.Errorf("(-plain +local):\n%s", diff)
 				}
 			})

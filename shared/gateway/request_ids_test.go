@@ -20,11 +20,11 @@ import (
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	const trace = "1-5759e988-bd862e3fe1be46a994272793"
-	real := events.APIGatewayProxyRequest{
+	gatewayEvent := events.APIGatewayProxyRequest{
 		HTTPMethod: "GET", Path: "/", MultiValueHeaders: map[string][]string{"X-Amzn-Trace-Id": {"Self=1-67891234-x;Root=" + trace}},
 		RequestContext: events.APIGatewayProxyRequestContext{RequestID: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", ExtendedRequestID: "TWegAcC4EowCHnA="},
 	}
-	invoked := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "8a0a4e2d-0000-4000-8000-000000000000"})
+	lambdaCtx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "8a0a4e2d-0000-4000-8000-000000000000"})
 	for _, tt := range []struct {
 		name       string
 		ctx        context.Context
@@ -33,19 +33,19 @@ func TestRequestIDs(t *testing.T) {
 		wantPublic string
 	}{
 		{
-			"OK", invoked, real,
+			"OK", lambdaCtx, gatewayEvent,
 			gateway.RequestIDs{Extended: "TWegAcC4EowCHnA=", Gateway: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", Lambda: "8a0a4e2d-0000-4000-8000-000000000000", Trace: trace},
 			"TWegAcC4EowCHnA=",
 		},
 		{
 			// Events written by hand and events from `sam local` have no extended id.
 			//lint:ignore SA1029 package lambda uses this key
-			"ErrNoExtendedID", context.WithValue(invoked, "x-amzn-trace-id", "Root="+trace+";Sampled=0"),
+			"ErrNoExtendedID", context.WithValue(lambdaCtx, "x-amzn-trace-id", "Root="+trace+";Sampled=0"),
 			events.APIGatewayProxyRequest{HTTPMethod: "GET"},
 			gateway.RequestIDs{Lambda: "8a0a4e2d-0000-4000-8000-000000000000", Trace: trace}, "8a0a4e2d-0000-4000-8000-000000000000",
 		},
 		{
-			"ErrForged", invoked, events.APIGatewayProxyRequest{
+			"ErrForged", lambdaCtx, events.APIGatewayProxyRequest{
 				HTTPMethod: "GET", MultiValueHeaders: map[string][]string{"X-Amzn-Trace-Id": {"Root=1-<script>"}},
 				RequestContext: events.APIGatewayProxyRequestContext{RequestID: strings.Repeat("a", 129), ExtendedRequestID: "a\r\nSet-Cookie: b=c"},
 			},
@@ -101,7 +101,7 @@ func TestAfterResponse(t *testing.T) {
 		{"ErrPanic", "GET", func(http.ResponseWriter, *http.Request) { panic("boom") },
 			gateway.FinalResponse{Status: 500, Bytes: len(internalResponse.Body), Failure: fault.ErrInternal}},
 		{"ErrTooLarge", "GET", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, large) },
-			gateway.FinalResponse{Status: 500, Bytes: len(unsendableResponse.Body), Failure: fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")}},
+			gateway.FinalResponse{Status: 500, Bytes: len(tooLargeResponse.Body), Failure: fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

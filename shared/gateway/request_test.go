@@ -37,8 +37,8 @@ func requestOf(t *testing.T, ctx context.Context, e events.APIGatewayProxyReques
 	return got, string(body)
 }
 
-// Ensure the handler gets the path as it was sent. If it were decoded, a segment
-// could match another route or table key.
+// Ensure the handler gets the path as it was sent. If it were decoded, a segment could match
+// another route or table key.
 func TestProxyPath(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, path, want, wantDecoded string }{

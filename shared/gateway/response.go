@@ -23,9 +23,9 @@ const responseBytesMax = 6<<20 - 4<<10
 // its size by a third, whatever its content.
 const textBytesMax = 1_000_000
 
-// errUnsendable is the error for a response that is too large to send, even after compression if
-// the client accepts gzip. The request was carried out, and a retry would get the same response.
-var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
+// errResponseTooLarge is the error for a response that is too large to send, even after compression
+// if the client accepts gzip. The request was carried out, and a retry would get the same response.
+var errResponseTooLarge = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;
 // later changes to headers have no effect; HEAD, 204 and 304 have no body; a handler that writes
@@ -35,7 +35,7 @@ type recorder struct {
 	sentHeader http.Header // a copy of header, made when the status is written; nil until then
 	status     int
 	body       bytes.Buffer
-	head       bool
+	isHead     bool
 }
 
 var (
@@ -44,11 +44,10 @@ var (
 )
 
 func newRecorder(method string) *recorder {
-	return &recorder{header: http.Header{}, head: method == http.MethodHead}
+	return &recorder{header: http.Header{}, isHead: method == http.MethodHead}
 }
 
-// Header returns the headers of the response. Changes have no effect after the
-// status is written.
+// Header returns the headers of the response. Changes have no effect after the status is written.
 func (rec *recorder) Header() http.Header { return rec.header }
 
 // WriteHeader sets the status. It panics on a status that API Gateway does not accept, like
@@ -87,11 +86,11 @@ func (rec *recorder) bodyAllowed() bool {
 // (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-receive-response-with-compressed-payload.html).
 // compress does nothing if the handler has set a Content-Encoding or omitted the body.
 func (rec *recorder) compress() {
-	if rec.head || rec.sentHeader.Get("Content-Encoding") != "" {
+	if rec.isHead || rec.sentHeader.Get("Content-Encoding") != "" {
 		return
 	}
 	plain := rec.body.Bytes()
-	if _, typed := rec.sentHeader["Content-Type"]; !typed {
+	if _, hasContentType := rec.sentHeader["Content-Type"]; !hasContentType {
 		rec.sentHeader.Set("Content-Type", http.DetectContentType(plain))
 	}
 	rec.sentHeader.Set("Content-Encoding", codingGzip)
@@ -101,14 +100,14 @@ func (rec *recorder) compress() {
 // event returns the recorded response as an event. The status must be set.
 func (rec *recorder) event() events.APIGatewayProxyResponse {
 	header, body := cleanHeader(rec.sentHeader), rec.body.Bytes()
-	_, typed := rec.sentHeader["Content-Type"] // if it is present but nil, the handler wants no Content-Type
-	if !typed && len(body) > 0 && header.Get("Content-Encoding") == "" {
+	_, hasContentType := rec.sentHeader["Content-Type"] // if it is present but nil, the handler wants no Content-Type
+	if !hasContentType && len(body) > 0 && header.Get("Content-Encoding") == "" {
 		header.Set("Content-Type", http.DetectContentType(body))
 	}
 	rec.setLength(header)
 	e := events.APIGatewayProxyResponse{StatusCode: rec.status, MultiValueHeaders: header}
 	switch {
-	case rec.head:
+	case rec.isHead:
 	case isText(body):
 		e.Body = string(body)
 	default:
@@ -122,18 +121,18 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 // length, because the gateway sets it.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
-	known := err == nil && declared >= 0
+	keepLength := err == nil && declared >= 0
 	switch {
 	case rec.status == http.StatusNoContent:
-		known = false
+		keepLength = false
 	case rec.status == http.StatusNotModified: // keeps the length of the body that a 200 would have
-	case rec.head && !known && rec.body.Len() > 0:
+	case rec.isHead && !keepLength && rec.body.Len() > 0:
 		header.Set("Content-Length", strconv.Itoa(rec.body.Len()))
 		return
-	case !rec.head:
-		known = known && declared == int64(rec.body.Len())
+	case !rec.isHead:
+		keepLength = keepLength && declared == int64(rec.body.Len())
 	}
-	if !known {
+	if !keepLength {
 		header.Del("Content-Length")
 	}
 }
@@ -147,11 +146,11 @@ func cleanHeader(header http.Header) http.Header {
 		if !isToken(name) || len(values) == 0 {
 			continue
 		}
-		kept := make([]string, len(values))
+		cleaned := make([]string, len(values))
 		for i, value := range values {
-			kept[i] = cleanHeaderValue(value)
+			cleaned[i] = cleanHeaderValue(value)
 		}
-		clean[name] = kept
+		clean[name] = cleaned
 	}
 	return clean
 }
@@ -175,7 +174,7 @@ func isToken(name string) bool {
 
 // bodyBytes returns the size of the body as it is sent.
 func (rec *recorder) bodyBytes() int {
-	if rec.head {
+	if rec.isHead {
 		return 0
 	}
 	return rec.body.Len()
@@ -192,7 +191,7 @@ func (rec *recorder) eventBytes() int {
 	}
 	body := rec.body.Bytes()
 	switch {
-	case rec.head:
+	case rec.isHead:
 		return size
 	case isText(body):
 		return size + 6*len(body)

@@ -33,9 +33,9 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendableResponse is what Proxy returns if a request was carried out but the handler's response
-// is too large to send. It tells the caller not to retry.
-var unsendableResponse = events.APIGatewayProxyResponse{
+// tooLargeResponse is what Proxy returns if a request was carried out but the handler's response is
+// too large to send. It tells the caller not to retry.
+var tooLargeResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
 		"Content-Type":       {"application/json"},
@@ -207,7 +207,7 @@ func TestProxyResponse(t *testing.T) {
 			h: func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/4*3+1))
 			},
-			want: unsendableResponse,
+			want: tooLargeResponse,
 		},
 	}
 	for _, tt := range tests {
@@ -267,16 +267,16 @@ func TestProxyLargeHeader(t *testing.T) {
 	}
 }
 
-// requireFits checks that a response event contains the body, in base64 if encoded is true, and
+// requireFits checks that a response event contains the body, in base64 if wantBase64 is true, and
 // that the event, encoded as JSON by the runtime, is within Lambda's limit.
-func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
+func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, wantBase64 bool) {
 	t.Helper()
 	got := []byte(resp.Body)
 	if resp.IsBase64Encoded {
 		got, _ = base64.StdEncoding.DecodeString(resp.Body)
 	}
-	if string(got) != body || resp.IsBase64Encoded != encoded {
-		t.Errorf("%d bytes, base64 %v, want %d, %v", len(got), resp.IsBase64Encoded, len(body), encoded)
+	if string(got) != body || resp.IsBase64Encoded != wantBase64 {
+		t.Errorf("%d bytes, base64 %v, want %d, %v", len(got), resp.IsBase64Encoded, len(body), wantBase64)
 	}
 	var event bytes.Buffer
 	encoder := json.NewEncoder(&event)

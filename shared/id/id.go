@@ -45,10 +45,10 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
-// PublicKey returns a new publishable key: pk_live_ followed by 128 bits from random, encoded like
-// an id. Unlike an id, it contains no time, so it reveals nothing about its record. PublicKey
-// panics if random returns an error, because keys might then repeat.
-func PublicKey(random io.Reader) string {
+// NewPublicKey returns a new publishable key: pk_live_ followed by 128 bits from random, encoded
+// like an id. Unlike an id, it contains no time, so it reveals nothing about its record.
+// NewPublicKey panics if random returns an error, because keys might then repeat.
+func NewPublicKey(random io.Reader) string {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		panic(fmt.Sprintf("id: no randomness: %v", err))

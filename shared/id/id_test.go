@@ -61,8 +61,8 @@ func TestValid(t *testing.T) {
 func TestPanicsWithoutRandomness(t *testing.T) {
 	for name, next := range map[string]func(){
 		"id":                    func() { id.NewGenerator(time.Now, bytes.NewReader(nil))("itm") },
-		"public key":            func() { id.PublicKey(bytes.NewReader(nil)) },
-		"public key, too short": func() { id.PublicKey(bytes.NewReader(make([]byte, 15))) },
+		"public key":            func() { id.NewPublicKey(bytes.NewReader(nil)) },
+		"public key, too short": func() { id.NewPublicKey(bytes.NewReader(make([]byte, 15))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -81,8 +81,8 @@ func TestPublicKey(t *testing.T) {
 	for bit := range 128 {
 		var random [16]byte
 		random[bit/8] = 1 << (bit % 8)
-		key := id.PublicKey(bytes.NewReader(random[:]))
-		if again := id.PublicKey(bytes.NewReader(random[:])); again != key || seen[key] {
+		key := id.NewPublicKey(bytes.NewReader(random[:]))
+		if again := id.NewPublicKey(bytes.NewReader(random[:])); again != key || seen[key] {
 			t.Errorf("bit %d: %s, then %s, or the key of another bit", bit, key, again)
 		}
 		seen[key] = true
@@ -90,7 +90,7 @@ func TestPublicKey(t *testing.T) {
 			t.Errorf("bit %d: %s has %x", bit, key, got)
 		}
 	}
-	if key := id.PublicKey(bytes.NewReader(bytes.Repeat([]byte{0xff}, 16))); key != "pk_live_7zzzzzzzzzzzzzzzzzzzzzzzzz" {
+	if key := id.NewPublicKey(bytes.NewReader(bytes.Repeat([]byte{0xff}, 16))); key != "pk_live_7zzzzzzzzzzzzzzzzzzzzzzzzz" {
 		t.Errorf("the largest key is %s", key)
 	}
 }
@@ -100,11 +100,11 @@ func TestPublicKey(t *testing.T) {
 func TestLowerBound(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {
-		at := func(d time.Duration) string {
+		idAt := func(d time.Duration) string {
 			return id.NewGenerator(func() time.Time { return now.Add(d) }, bytes.NewReader(bytes.Repeat([]byte{random}, 16)))("w")
 		}
-		if bound := id.LowerBound("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
-			t.Errorf("bound %s: %s before it, %s at it", bound, at(-time.Millisecond), at(0))
+		if bound := id.LowerBound("w", now); (idAt(0) >= bound) != want || (idAt(-time.Millisecond) < bound) != want {
+			t.Errorf("bound %s: %s before it, %s at it", bound, idAt(-time.Millisecond), idAt(0))
 		}
 	}
 }
@@ -112,9 +112,9 @@ func TestLowerBound(t *testing.T) {
 // Ensure the published regular expression for ids matches exactly the valid ones.
 func TestPattern(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(id.Pattern("itm"))
+	pattern := regexp.MustCompile(id.Pattern("itm"))
 	for _, s := range []string{"itm_1", "itm_" + strings.Repeat("z", 40), "itm_" + strings.Repeat("z", 41), "itm_", "itm", "ITM_1", "brd_1", "itm_A", "itm_1\n", "xitm_1", ""} {
-		if got, want := form.MatchString(s), id.Valid("itm", s); got != want {
+		if got, want := pattern.MatchString(s), id.Valid("itm", s); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	}

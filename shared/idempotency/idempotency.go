@@ -198,15 +198,15 @@ func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 // wrapUnreadable returns the error for a stored response that cannot be read. It is unknown whether
 // the request's change was made or refused. Until the record expires, the change must therefore not
 // be repeated, and must not be reported as failed.
-func wrapUnreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
+func wrapUnreadable(cause error) error { return fmt.Errorf("%w (%w)", errUnreadable, cause) }
 
 // ignoreIfExpired returns the given error, or nil if the unreadable record has expired.
 func (a *Attempt) ignoreIfExpired(ctx context.Context, unreadable error) error {
-	type expiring struct {
+	type expiryRecord struct {
 		SK  string `store:"sk"`
 		TTL int64  `store:"ttl"`
 	}
-	records, err := table.ReadAll[expiring](ctx, a.store.table, a.collection())
+	records, err := table.ReadAll[expiryRecord](ctx, a.store.table, a.collection())
 	if err != nil && !errors.Is(err, table.ErrUnreadable) {
 		return fmt.Errorf("read a stored response: %w", err)
 	}
@@ -359,7 +359,7 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	err = t.Transact(ctx, all...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
-		if _, earlier := canceled.Failed(len(writes)); earlier {
+		if _, failed := canceled.Failed(len(writes)); failed {
 			a.setState(attemptBeaten)
 			return ErrAlreadyServed
 		}

@@ -36,10 +36,10 @@ type fixture struct {
 	identity idempotency.Identity
 }
 
-func start(t *testing.T) fixture { return newFixtureOver(t, nil) }
+func start(t *testing.T) fixture { return newFixtureWithTransport(t, nil) }
 
-// newFixtureOver returns a fixture that reaches the engine through the given transport.
-func newFixtureOver(t *testing.T, transport http.RoundTripper) fixture {
+// newFixtureWithTransport returns a fixture that reaches the engine through the given transport.
+func newFixtureWithTransport(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
 	for clock.Now().Before(apitest.Epoch) { // in a loop, because a time.Duration is at most 292 years
@@ -64,7 +64,7 @@ func (f fixture) beginAttempt(i idempotency.Identity) *idempotency.Attempt {
 // contextWith returns the context of a request that may write and has an attempt.
 func (f fixture) contextWith(i idempotency.Identity) context.Context {
 	f.t.Helper()
-	ctx, r := apitest.Request(f.t)
+	ctx, r := apitest.NewRequest(f.t)
 	r.Attempt = f.beginAttempt(i)
 	return ctx
 }
@@ -93,11 +93,11 @@ func (f fixture) exists(noteID string) bool {
 
 func (f fixture) lookup(a idempotency.Identity) *idempotency.Response {
 	f.t.Helper()
-	kept, err := f.beginAttempt(a).Lookup(f.t.Context())
+	response, err := f.beginAttempt(a).Lookup(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return kept
+	return response
 }
 
 // Ensure that a change and its response are stored together, and that a second attempt changes
@@ -112,21 +112,21 @@ func TestChangeHappensOnce(t *testing.T) {
 	if err := f.create(ctx, note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	kept := f.lookup(f.identity)
-	if kept == nil {
+	response := f.lookup(f.identity)
+	if response == nil {
 		t.Fatal("no response is stored")
 	}
-	if kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
-		t.Fatalf("stored response %d %s with the entity tag %q, want 200, the note and a tag", kept.Status, kept.Body, kept.Tag)
+	if response.Status != 200 || string(response.Body) != `{"id":"a","text":"first"}` || response.Tag == "" {
+		t.Fatalf("stored response %d %s with the entity tag %q, want 200, the note and a tag", response.Status, response.Body, response.Tag)
 	}
 	if other, err := attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
 		t.Errorf("a stored response was replaced: %v, %v", other, err)
 	}
-	twin := f.contextWith(f.identity)
-	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("b") {
+	secondCtx := f.contextWith(f.identity)
+	if err := f.create(secondCtx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("b") {
 		t.Errorf("a second change: %v", err)
 	}
-	if other, err := attemptOf(twin).Finish(twin, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
+	if other, err := attemptOf(secondCtx).Finish(secondCtx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
 		t.Errorf("want the earlier response: %+v, %v", other, err)
 	}
 }
@@ -140,19 +140,19 @@ func TestModify(t *testing.T) {
 	modify := func(ctx context.Context, change func(*note) error) (note, error) {
 		return idempotency.Modify(ctx, f.table, f.key("a"), keysOf, change)
 	}
-	plain, _ := apitest.Request(t)
-	absent := func(*note) error { t.Error("there is no record to change"); return nil }
-	if _, err := modify(f.contextWith(f.identity), absent); !errors.Is(err, fault.ErrNotFound) {
+	plainCtx, _ := apitest.NewRequest(t)
+	mustNotRun := func(*note) error { t.Error("there is no record to change"); return nil }
+	if _, err := modify(f.contextWith(f.identity), mustNotRun); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("a change of no record: %v", err)
 	}
-	if err := f.table.Insert(plain, table.Keys{Key: f.key("a")}, note{"a", "first"}); err != nil {
+	if err := f.table.Insert(plainCtx, table.Keys{Key: f.key("a")}, note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
 	races := 0
 	ctx := f.contextWith(f.identity)
 	changed, err := modify(ctx, func(n *note) error {
 		if races++; races == 1 {
-			if _, err := modify(plain, func(n *note) error { n.Text = "meanwhile"; return nil }); err != nil {
+			if _, err := modify(plainCtx, func(n *note) error { n.Text = "meanwhile"; return nil }); err != nil {
 				return err
 			}
 		}
@@ -162,16 +162,16 @@ func TestModify(t *testing.T) {
 	if err != nil || races != 2 || changed.Text != "meanwhile, then archived" {
 		t.Fatalf("%+v after %d attempts, %v", changed, races, err)
 	}
-	if stored, err := table.Get[note](plain, f.table, f.key("a")); err != nil || stored != changed {
+	if stored, err := table.Get[note](plainCtx, f.table, f.key("a")); err != nil || stored != changed {
 		t.Errorf("stored %+v, %v, want %+v", stored, err, changed)
 	}
-	if kept := f.lookup(f.identity); kept == nil || string(kept.Body) != `{"id":"a","text":"meanwhile, then archived"}` {
-		t.Errorf("stored response %+v", kept)
+	if response := f.lookup(f.identity); response == nil || string(response.Body) != `{"id":"a","text":"meanwhile, then archived"}` {
+		t.Errorf("stored response %+v", response)
 	}
 	if _, err := modify(f.contextWith(f.identity), func(n *note) error { n.Text = "again"; return nil }); !errors.Is(err, idempotency.ErrAlreadyServed) {
 		t.Errorf("a second change: %v", err)
 	}
-	if stored, err := table.Get[note](plain, f.table, f.key("a")); err != nil || stored != changed {
+	if stored, err := table.Get[note](plainCtx, f.table, f.key("a")); err != nil || stored != changed {
 		t.Errorf("a second change stored %+v, %v", stored, err)
 	}
 }
@@ -219,8 +219,8 @@ func TestExpiry(t *testing.T) {
 	if err := f.create(f.contextWith(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
 		t.Errorf("the expired key cannot be used: %v", err)
 	}
-	if kept := f.lookup(f.identity); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
-		t.Errorf("stored response %+v, want the second note", kept)
+	if response := f.lookup(f.identity); response == nil || string(response.Body) != `{"id":"b","text":"second"}` {
+		t.Errorf("stored response %+v, want the second note", response)
 	}
 }
 
@@ -234,14 +234,14 @@ func TestLargeResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := f.contextWith(f.identity)
-	twin := f.contextWith(f.identity)
+	secondCtx := f.contextWith(f.identity)
 	if _, err := attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: large}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := attemptOf(twin).Finish(twin, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
-		t.Errorf("the twin's response is missing: %t, or has another body: %v", other == nil, err)
+	if other, err := attemptOf(secondCtx).Finish(secondCtx, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+		t.Errorf("the second request's response is missing: %t, or has another body: %v", other == nil, err)
 	}
-	if kept := f.lookup(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
+	if response := f.lookup(f.identity); response == nil || !bytes.Equal(response.Body, large) {
 		t.Error("the stored response differs")
 	}
 	stored, err := table.ReadAll[struct {
@@ -250,9 +250,9 @@ func TestLargeResponses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read these keys, too
+	pattern := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read these keys, too
 	for _, r := range stored {
-		if !form.MatchString(r.SK) {
+		if !pattern.MatchString(r.SK) {
 			t.Errorf("the sort key %s has another form", r.SK)
 		}
 	}
@@ -274,13 +274,13 @@ func TestIdentitiesAreSeparate(t *testing.T) {
 	} {
 		other := f.identity
 		change(&other)
-		if kept := f.lookup(other); kept != nil {
-			t.Errorf("another %s: %+v", name, kept)
+		if response := f.lookup(other); response != nil {
+			t.Errorf("another %s: %+v", name, response)
 		}
 	}
-	stranger := f.identity
-	stranger.EncryptionKey[0]++
-	if r, err := f.beginAttempt(stranger).Lookup(t.Context()); r != nil || fault.PublicError(err).Code != fault.Conflict {
+	otherIdentity := f.identity
+	otherIdentity.EncryptionKey[0]++
+	if r, err := f.beginAttempt(otherIdentity).Lookup(t.Context()); r != nil || fault.PublicError(err).Code != fault.Conflict {
 		t.Errorf("decrypted without the caller's key: %v, %v", r, err)
 	}
 	type row struct {
@@ -354,8 +354,8 @@ func TestUnreadableResponses(t *testing.T) {
 				t.Errorf("end: response %+v and error %v, want only a conflict", r, err)
 			}
 			f.clock.Advance(24 * time.Hour)
-			if kept := f.lookup(f.identity); kept != nil {
-				t.Errorf("after a day: %+v", kept)
+			if response := f.lookup(f.identity); response != nil {
+				t.Errorf("after a day: %+v", response)
 			}
 		})
 	}
@@ -386,7 +386,7 @@ func (staleReadTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // consistent read would not.
 func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
-	f := newFixtureOver(t, staleReadTransport{})
+	f := newFixtureWithTransport(t, staleReadTransport{})
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (a *Attempt) waitForOthers(ctx context.Context) (storedState, error) {
 		if err != nil || !found.isReservation || found.reservedAt <= a.now().Add(-reservationTTL).UnixMilli() {
 			return found, err
 		}
-		if end, limited := ctx.Deadline(); limited && time.Until(end) < pause+reservationMargin {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause+reservationMargin {
 			return storedState{}, errInProgress
 		}
 		if err := table.SleepJittered(ctx, pause); err != nil {

@@ -33,11 +33,12 @@ func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response
 	return attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
 
-// onFakeClock runs test with a fixture whose requests wait on the fake clock of a synctest bubble.
-func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
+// runOnFakeClock runs test with a fixture whose requests wait on the fake clock of a synctest
+// bubble.
+func runOnFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
-	f := newFixtureOver(t, counter)
+	f := newFixtureWithTransport(t, counter)
 	counter.Count(t, func(t *testing.T) {
 		f.t = t
 		test(t, f)
@@ -100,12 +101,12 @@ func TestReservationRace(t *testing.T) {
 // unavailable near its deadline, and bad_request if its arguments differ.
 func TestReservationBlocksOthers(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testReservationBlocksOthers)
+	runOnFakeClock(t, testReservationBlocksOthers)
 }
 
 func testReservationBlocksOthers(t *testing.T, f fixture) {
-	first := f.contextWith(f.identity)
-	if err := errors.Join(f.reserve(first), f.reserve(first)); err != nil {
+	firstCtx := f.contextWith(f.identity)
+	if err := errors.Join(f.reserve(firstCtx), f.reserve(firstCtx)); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := f.beginAttempt(f.identity).Lookup(t.Context()); r != nil || err != nil {
@@ -120,23 +121,23 @@ func testReservationBlocksOthers(t *testing.T, f fixture) {
 	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("near the deadline: %v", err)
 	}
-	small := f.contextNearDeadline(f.identity)
-	if err := f.create(small, note{"small", ""}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("small") {
+	smallCtx := f.contextNearDeadline(f.identity)
+	if err := f.create(smallCtx, note{"small", ""}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("small") {
 		t.Errorf("a change with its response beside a reservation: %v", err)
 	}
-	if r, err := attemptOf(small).Finish(small, nil); r != nil || !isInProgress(err) {
+	if r, err := attemptOf(smallCtx).Finish(smallCtx, nil); r != nil || !isInProgress(err) {
 		t.Errorf("end of a change beside a reservation: response %+v and error %v, want only that another request runs", r, err)
 	}
-	waiting := f.contextWith(f.identity)
+	waitingCtx := f.contextWith(f.identity)
 	done := make(chan error, 1)
-	go func() { done <- f.reserve(waiting) }()
-	if r, err := f.finish(first, "the response"); r != nil || err != nil {
+	go func() { done <- f.reserve(waitingCtx) }()
+	if r, err := f.finish(firstCtx, "the response"); r != nil || err != nil {
 		t.Errorf("end of the first: response %+v and error %v, want neither", r, err)
 	}
 	if err := <-done; !errors.Is(err, idempotency.ErrAlreadyServed) {
 		t.Errorf("the waiting request: %v", err)
 	}
-	if r, err := attemptOf(waiting).Finish(waiting, nil); err != nil || r == nil || string(r.Body) != "the response" {
+	if r, err := attemptOf(waitingCtx).Finish(waitingCtx, nil); err != nil || r == nil || string(r.Body) != "the response" {
 		t.Errorf("end of the waiting request: response %+v and error %v, want that of the first", r, err)
 	}
 }
@@ -146,12 +147,12 @@ func testReservationBlocksOthers(t *testing.T, f fixture) {
 // running, it must get the response of the request that took over.
 func TestTakeOverReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testTakeOverReservation)
+	runOnFakeClock(t, testTakeOverReservation)
 }
 
 func testTakeOverReservation(t *testing.T, f fixture) {
-	dead := f.contextWith(f.identity)
-	if err := f.reserve(dead); err != nil {
+	firstCtx := f.contextWith(f.identity)
+	if err := f.reserve(firstCtx); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(15*time.Second - time.Millisecond)
@@ -165,35 +166,35 @@ func testTakeOverReservation(t *testing.T, f fixture) {
 	if err := f.create(f.contextWith(f.identityWithOtherArguments(1)), note{"other", ""}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("other") {
 		t.Errorf("a change with other arguments: %v", err)
 	}
-	const heirs = 6
-	var contexts [heirs]context.Context
-	var errs [heirs]error
+	const requests = 6
+	var contexts [requests]context.Context
+	var errs [requests]error
 	var wait sync.WaitGroup
-	for n := range heirs {
+	for n := range requests {
 		contexts[n] = f.contextNearDeadline(f.identity)
 		wait.Go(func() { errs[n] = f.reserve(contexts[n]) })
 	}
 	wait.Wait()
-	heir := -1
+	winner := -1
 	for n, err := range errs {
 		switch {
-		case err == nil && heir < 0:
-			heir = n
+		case err == nil && winner < 0:
+			winner = n
 		case !isInProgress(err):
-			t.Errorf("heir %d: %v", n, err)
+			t.Errorf("request %d: %v", n, err)
 		}
 	}
-	if heir < 0 {
+	if winner < 0 {
 		t.Fatal("nobody took the reservation over")
 	}
-	if r, err := f.finish(contexts[heir], "of the heir"); r != nil || err != nil {
-		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
+	if r, err := f.finish(contexts[winner], "of the winner"); r != nil || err != nil {
+		t.Errorf("end of the winner: response %+v and error %v, want neither", r, err)
 	}
-	if r, err := f.finish(dead, "of the dead"); err != nil || r == nil || string(r.Body) != "of the heir" {
-		t.Errorf("end of the dead: response %+v and error %v, want that of the heir", r, err)
+	if r, err := f.finish(firstCtx, "of the first"); err != nil || r == nil || string(r.Body) != "of the winner" {
+		t.Errorf("end of the first: response %+v and error %v, want that of the winner", r, err)
 	}
-	if kept := f.lookup(f.identity); kept == nil || string(kept.Body) != "of the heir" {
-		t.Errorf("stored response %+v, want that of the heir", kept)
+	if response := f.lookup(f.identity); response == nil || string(response.Body) != "of the winner" {
+		t.Errorf("stored response %+v, want that of the winner", response)
 	}
 }
 
@@ -220,20 +221,20 @@ func (q *beforeQueryTransport) RoundTrip(r *http.Request) (*http.Response, error
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &beforeQueryTransport{}
-	f := newFixtureOver(t, q)
+	f := newFixtureWithTransport(t, q)
 	if err := f.reserve(f.contextWith(f.identity)); err != nil {
 		t.Fatal(err)
 	}
 	q.beforeQuery = func() { f.clock.Advance(15 * time.Second) }
-	q.queriesLeft.Store(2)                                           // the first read finds an unexpired reservation
-	waiting, cancel := context.WithCancel(f.contextWith(f.identity)) // without a deadline
+	q.queriesLeft.Store(2)                                              // the first read finds an unexpired reservation
+	waitingCtx, cancel := context.WithCancel(f.contextWith(f.identity)) // without a deadline
 	defer cancel()
 	q.beforeLateQuery = cancel
-	if err := f.reserve(waiting); err != nil || q.queriesLeft.Load() > 0 {
-		t.Fatalf("%v, %d looks are left", err, q.queriesLeft.Load())
+	if err := f.reserve(waitingCtx); err != nil || q.queriesLeft.Load() > 0 {
+		t.Fatalf("%v, %d queries are left", err, q.queriesLeft.Load())
 	}
-	if r, err := f.finish(waiting, "of the heir"); r != nil || err != nil {
-		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
+	if r, err := f.finish(waitingCtx, "the response"); r != nil || err != nil {
+		t.Errorf("end of the waiting request: response %+v and error %v, want neither", r, err)
 	}
 }
 
@@ -248,8 +249,8 @@ func TestTransactionTakesOverReservation(t *testing.T) {
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil || !f.exists("a") {
 		t.Errorf("the note exists: %t, want true; error %v", f.exists("a"), err)
 	}
-	if kept := f.lookup(f.identity); kept == nil || kept.Status != 200 {
-		t.Errorf("stored response %+v, want one with the status 200", kept)
+	if response := f.lookup(f.identity); response == nil || response.Status != 200 {
+		t.Errorf("stored response %+v, want one with the status 200", response)
 	}
 }
 
@@ -257,36 +258,36 @@ func TestTransactionTakesOverReservation(t *testing.T) {
 // arguments need not wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testReleasedReservation)
+	runOnFakeClock(t, testReleasedReservation)
 }
 
 func testReleasedReservation(t *testing.T, f fixture) {
-	failed := f.contextWith(f.identity)
-	if err := f.reserve(failed); err != nil {
+	failedCtx := f.contextWith(f.identity)
+	if err := f.reserve(failedCtx); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := attemptOf(failed).Finish(failed, nil); r != nil || err != nil {
+	if r, err := attemptOf(failedCtx).Finish(failedCtx, nil); r != nil || err != nil {
 		t.Fatalf("end of the failed: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.contextWith(f.identityWithOtherArguments(1))); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	next := f.contextNearDeadline(f.identity)
-	if err := f.reserve(next); err != nil {
+	nextCtx := f.contextNearDeadline(f.identity)
+	if err := f.reserve(nextCtx); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := attemptOf(failed).Finish(failed, nil); r != nil || err != nil {
+	if r, err := attemptOf(failedCtx).Finish(failedCtx, nil); r != nil || err != nil {
 		t.Errorf("second end of the failed: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
 	}
 	// A refusal replaces the reservation, like any other response.
-	if _, err := attemptOf(next).Finish(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
+	if _, err := attemptOf(nextCtx).Finish(nextCtx, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
 		t.Error(err)
 	}
-	if kept := f.lookup(f.identity); kept == nil || kept.Status != 409 {
-		t.Errorf("stored response %+v, want the refusal", kept)
+	if response := f.lookup(f.identity); response == nil || response.Status != 409 {
+		t.Errorf("stored response %+v, want the refusal", response)
 	}
 }
 

@@ -76,9 +76,9 @@ func (m *modelTable) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb
 }
 
 func (m *modelTable) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
-	begun := m.now()
+	beganAt := m.now()
 	m.wait()
-	item, applied := m.apply(in.ExpressionAttributeValues, begun)
+	item, applied := m.apply(in.ExpressionAttributeValues, beganAt)
 	m.wait()
 	if !applied {
 		return nil, &types.ConditionalCheckFailedException{Item: item}
@@ -88,7 +88,7 @@ func (m *modelTable) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) 
 
 // apply performs the write of a charge if the write's condition holds. It returns the resulting
 // record.
-func (m *modelTable) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
+func (m *modelTable) apply(v table.Item, beganAt time.Time) (item table.Item, applied bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writes++
@@ -105,7 +105,7 @@ func (m *modelTable) apply(v table.Item, begun time.Time) (item table.Item, appl
 		m.item[modelTATAttribute] = table.Number(tat + numberOf(v[":step"]))
 	}
 	m.item["admission"] = v[":mark"]
-	m.admitted = append(m.admitted, begun)
+	m.admitted = append(m.admitted, beganAt)
 	return maps.Clone(m.item), true
 }
 
@@ -130,15 +130,15 @@ func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	if len(m.admitted) == 0 {
 		return 0
 	}
-	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
+	interval, minSlack, maxExcess := int64(quota.Interval()), int64(0), int64(-1<<62)
 	for n, at := range m.admitted {
 		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // slack(n) - slack(k) is how far the window from request k to request n exceeds the refill
-		if n == 0 || slack < least {
-			least = slack
+		if n == 0 || slack < minSlack {
+			minSlack = slack
 		}
-		most = max(most, slack-least)
+		maxExcess = max(maxExcess, slack-minSlack)
 	}
-	return most/interval + 1 - int64(quota)
+	return maxExcess/interval + 1 - int64(quota)
 }
 
 // admitFunc is Store.Admit, or a faulty version of it that a test plants.
@@ -198,7 +198,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 			mu.Unlock()
 			time.Sleep(d)
 		}
-		rest := func() {
+		pause := func() {
 			mu.Lock()
 			d := time.Duration(random.Int64N(2*int64(c.pauseMean) + 1))
 			mu.Unlock()
@@ -216,7 +216,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 						mu.Unlock()
 						return
 					}
-					rest()
+					pause()
 				}
 			})
 		}
@@ -241,8 +241,8 @@ func TestEveryQuotaIsLive(t *testing.T) {
 	for _, quota := range []auth.Quota{60, 600, 601, 1200, 6000, 20_000, 60_000} {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 			for _, callers := range []int{64, 192} {
-				lasts := time.Duration(requests) * latency / time.Duration(callers)
-				c := loadTest{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
+				duration := time.Duration(requests) * latency / time.Duration(callers)
+				c := loadTest{quota, callers, latency, int64(duration/quota.Interval()) < 100, 0, duration, 1}
 				r := c.run(t, admitRead)
 				possible := min(r.allowed, int64(callers)*int64(c.duration/(2*latency)))
 				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.excess > 0 {
@@ -286,14 +286,14 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 // limit admits too much.
 func TestLoadFindsInjectedBugs(t *testing.T) {
 	t.Parallel()
-	failed := func(r loadResult) bool { return len(r.errs) > 0 }
+	hasErrors := func(r loadResult) bool { return len(r.errs) > 0 }
 	for name, test := range map[string]struct {
 		loadTest
 		admit admitFunc
 		found func(r loadResult) bool
 	}{
-		"no lag":      {loadAtRefillRate(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naiveAdmit(s, token, true) }, failed},
-		"no refusals": {loadTest{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naiveAdmit(s, token, false) }, failed},
+		"no lag":      {loadAtRefillRate(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naiveAdmit(s, token, true) }, hasErrors},
+		"no refusals": {loadTest{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naiveAdmit(s, token, false) }, hasErrors},
 		"no limit": {loadTest{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
 			return naiveAdmit(&Store{records: ignoreUpperLimitTable{s.records.(*modelTable)}, now: s.now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}}, token, false)
 		}, func(r loadResult) bool { return r.excess > 0 }},
@@ -388,20 +388,20 @@ type contentionCase struct {
 
 func exactCount(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
 
-func atMostAll(callers int) (int, int) { return callers, callers }
+func allCallers(callers int) (int, int) { return callers, callers }
 
 var contentionCases = []contentionCase{
-	{"full", 600, -time.Hour, 0, atMostAll},
+	{"full", 600, -time.Hour, 0, allCallers},
 	{"full of two", 2, -time.Hour, 0, exactCount(2)},
 	{"full of one", 1, -time.Hour, 0, exactCount(1)},
-	{"becomes full", 600, 1, time.Second, atMostAll},
+	{"becomes full", 600, 1, time.Second, allCallers},
 	{"one left, then two", 2, 30 * time.Second, 30 * time.Second, func(int) (int, int) { return 1, 2 }},
 	{"empty, then one", 2, 60 * time.Second, 30 * time.Second, func(int) (int, int) { return 0, 1 }},
-	{"full, with a lag", 1200, -time.Hour, 0, atMostAll},
-	{"becomes full, with a lag", 1200, 0, time.Second, atMostAll},
+	{"full, with a lag", 1200, -time.Hour, 0, allCallers},
+	{"becomes full, with a lag", 1200, 0, time.Second, allCallers},
 	{"one left, with a lag", 1200, 60*time.Second - 300*time.Millisecond, 0, exactCount(1)},
 	{"corrupt", 600, 24 * time.Hour, 0, exactCount(1)},
-	{"another quota", 120, -time.Hour, 0, atMostAll},
+	{"another quota", 120, -time.Hour, 0, allCallers},
 }
 
 // run lets each caller call once. choose decides the order: given the number of options for the

@@ -62,34 +62,34 @@ const admissionTokenPrefix = "a"
 // admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
 // changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
-	at := bucketKey{token.Hash, class}
-	known := s.cache.get(at)
+	bucket := bucketKey{token.Hash, class}
+	known := s.cache.get(bucket)
 	for range attemptsMax {
 		now := s.now()
-		charge, room := known.quota.Charge(known.tat, now)
-		if !room {
+		charge, hasRoom := known.quota.Charge(known.tat, now)
+		if !hasRoom {
 			key, err := s.read(ctx, token)
 			if err != nil {
 				return auth.Admission{}, err
 			}
 			now = s.now()
-			known = s.cache.store(at, key)
+			known = s.cache.store(bucket, key)
 			if err := key.checkAdmission(scopes, class, now); err != nil {
-				return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
+				return auth.Admission{Quota: known.quota.StateAt(known.tat, now)}, err
 			}
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
 		if charge.Start != 0 && known.info != nil {
 			// Remember this charge before it is written, so that concurrent requests in this
 			// process start from it, instead of all assuming a full bucket.
-			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
+			s.cache.setIfNewer(bucket, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionTokenPrefix)
 		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scopes, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		switch {
 		case err == nil:
-			return s.admissionAfter(at, known, out.Attributes, now)
+			return s.admissionAfter(bucket, known, out.Attributes, now)
 		case !errors.As(err, &failed):
 			return auth.Admission{}, fmt.Errorf("admit: %w", err)
 		}
@@ -97,12 +97,12 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 		if err != nil {
 			return auth.Admission{}, err
 		}
-		known = s.cache.store(at, key)
-		if key.Admission == writeToken { // this write succeeded, but its response was lost and the SDK retried it
+		known = s.cache.store(bucket, key)
+		if key.AdmissionToken == writeToken { // this write succeeded, but its response was lost and the SDK retried it
 			return known.admission(now), nil
 		}
 		if err := key.checkAdmission(scopes, class, now); err != nil {
-			return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
+			return auth.Admission{Quota: known.quota.StateAt(known.tat, now)}, err
 		}
 	}
 	return auth.Admission{}, fmt.Errorf("admit: other callers changed the bucket during each of %d attempts: %w", attemptsMax, fault.ErrUnavailable)
@@ -110,16 +110,16 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 
 // admissionAfter returns the admission after a successful write, from the attributes that the write
 // returned. The write's condition has verified the key.
-func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes table.Item, now time.Time) (auth.Admission, error) {
+func (s *Store) admissionAfter(bucket bucketKey, known cachedBucket, attributes table.Item, now time.Time) (auth.Admission, error) {
 	var key storedKey
 	if err := table.Decode(attributes, &key); err != nil {
 		return auth.Admission{}, fmt.Errorf("admit: %w", err)
 	}
-	_, known.tat = key.bucket(at.class)
+	_, known.tat = key.bucket(bucket.class)
 	if known.info == nil {
 		known.info = keyInfoOf(key)
 	}
-	s.cache.setIfNewer(at, known)
+	s.cache.setIfNewer(bucket, known)
 	return known.admission(now), nil
 }
 
@@ -127,13 +127,13 @@ func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes tabl
 // auth.NewFrozenError or auth.NewQuotaExceededError. It returns nil if the key admits the request.
 func (k storedKey) checkAdmission(scopes []auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
-	_, room := quota.Charge(tat, now)
+	_, hasRoom := quota.Charge(tat, now)
 	switch {
 	case !k.hasOneOf(scopes):
 		return auth.NewMissingScopeError(scopes[0])
 	case quota <= 0:
 		return auth.NewFrozenError(class)
-	case !room:
+	case !hasRoom:
 		return auth.NewQuotaExceededError(class)
 	}
 	return nil
@@ -235,7 +235,7 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, scopes []auth.Scop
 	if !key.hasOneOf(scopes) {
 		err = auth.NewMissingScopeError(scopes[0])
 	}
-	return quota.At(tat, now), err
+	return quota.StateAt(tat, now), err
 }
 
 // decodeValidKey decodes a key's record and checks whether the key is valid. Unknown, wrong,

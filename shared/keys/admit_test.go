@@ -17,11 +17,11 @@ import (
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // correct ids, wrong secret
+	forgedSecret, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // correct ids, wrong secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := auth.Mint(f.CompanyID, f.Table.NewID("key"), rand.Reader)
+	unknownSecret, err := auth.Mint(f.CompanyID, f.Table.NewID("key"), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,20 +32,20 @@ func TestAdmitRefuses(t *testing.T) {
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, expired := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now()})
+	_, expiredSecret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now()})
 	for name, test := range map[string]struct {
 		secret string
 		scope  auth.Scope
 		reason string
 	}{
-		"unknown":      {stranger, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
-		"wrong secret": {sister, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
+		"unknown":      {unknownSecret, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
+		"wrong secret": {forgedSecret, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked":      {revokedSecret, auth.PlanRead, "revoked: " + auth.ErrUnauthorised.Error()},
-		"expired":      {expired, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
+		"expired":      {expiredSecret, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
 		"no scope":     {f.secret, auth.KeysWrite, auth.NewMissingScopeError(auth.KeysWrite).Error()},
 		"part of one":  {f.secret, "plan", auth.NewMissingScopeError("plan").Error()},
 		// The validity of a key is checked before its scopes.
-		"wrong secret, no scope": {sister, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
+		"wrong secret, no scope": {forgedSecret, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
 	} {
 		_, err := f.admitAs(t, test.secret, test.scope)
@@ -77,12 +77,12 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 	}
 	_, err := f.admit(f.Keys, auth.ClassRead)
 	before := requireQuotaExceeded(t, err)
-	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader)
+	forgedSecret, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := f.admitAs(t, sister, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
+		if _, err := f.admitAs(t, forgedSecret, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestExpiryIsExact(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), nil, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("Verify at the moment: %v", err)
 	}
-	if used := valueOrEmpty(f.keysByID(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
+	if used := valueOrNull(f.keysByID(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
 		t.Errorf("used at %s, after it had expired", used)
 	}
 }
@@ -140,7 +140,7 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess()}
-	all := func(want error) {
+	checkAllProcesses := func(want error) {
 		t.Helper()
 		for n, s := range processes {
 			if _, err := f.admit(s, auth.ClassRead); !errors.Is(err, want) {
@@ -148,22 +148,22 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 			}
 		}
 	}
-	all(nil)
+	checkAllProcesses(nil)
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	all(auth.ErrSuspended)
+	checkAllProcesses(auth.ErrSuspended)
 	if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); !errors.Is(err, auth.ErrSuspended) {
 		t.Errorf("Verify: %v", err)
 	}
 	if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	all(nil)
+	checkAllProcesses(nil)
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
 		t.Fatal(err)
 	}
-	all(auth.ErrUnauthorised)
+	checkAllProcesses(auth.ErrUnauthorised)
 }
 
 // Ensure an admission costs one call to the table, and one more for each wrong guess about the
@@ -216,7 +216,7 @@ func TestLastUsedAt(t *testing.T) {
 		if _, err := f.admit(f.Keys, class); err != nil {
 			t.Fatal(err)
 		}
-		if got := valueOrEmpty(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(f.Clock.Now()) {
+		if got := valueOrNull(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(f.Clock.Now()) {
 			t.Errorf("after a %s: %s, want %s", class, got, formatTime(f.Clock.Now()))
 		}
 	}
@@ -225,7 +225,7 @@ func TestLastUsedAt(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); err != nil {
 		t.Fatal(err)
 	}
-	if got := valueOrEmpty(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(used) {
+	if got := valueOrNull(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(used) {
 		t.Errorf("Verify is a use: %s", got)
 	}
 }

@@ -39,7 +39,7 @@ func keyInfoOf(k storedKey) *keyInfo { return &keyInfo{k.scopeList(), valueOrEmp
 
 // admission returns the admission of the request that produced b.
 func (b cachedBucket) admission(now time.Time) auth.Admission {
-	return auth.Admission{Quota: b.quota.At(b.tat, now), Scopes: b.info.scopes, APIVersion: b.info.apiVersion}
+	return auth.Admission{Quota: b.quota.StateAt(b.tat, now), Scopes: b.info.scopes, APIVersion: b.info.apiVersion}
 }
 
 // bucketCacheMax bounds how many buckets one process remembers.
@@ -47,38 +47,38 @@ const bucketCacheMax = 10_000
 
 // get returns the last known state of a bucket. It assumes that an unknown bucket is full and
 // has the default quota.
-func (m *bucketCache) get(at bucketKey) cachedBucket {
+func (m *bucketCache) get(bucket bucketKey) cachedBucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if b, ok := m.buckets[at]; ok {
+	if b, ok := m.buckets[bucket]; ok {
 		return b
 	}
-	return cachedBucket{quota: auth.DefaultQuota(at.class)}
+	return cachedBucket{quota: auth.DefaultQuota(bucket.class)}
 }
 
 // store remembers the bucket of a stored record and returns it.
-func (m *bucketCache) store(at bucketKey, key storedKey) cachedBucket {
+func (m *bucketCache) store(bucket bucketKey, key storedKey) cachedBucket {
 	b := cachedBucket{info: keyInfoOf(key)}
-	b.quota, b.tat = key.bucket(at.class)
+	b.quota, b.tat = key.bucket(bucket.class)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(at, b)
+	m.set(bucket, b)
 	return b
 }
 
 // setIfNewer remembers the state after an admission, unless a later state is known, because
 // responses can arrive out of order.
-func (m *bucketCache) setIfNewer(at bucketKey, b cachedBucket) {
+func (m *bucketCache) setIfNewer(bucket bucketKey, b cachedBucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.buckets[at]; !ok || b.tat >= known.tat || b.quota != known.quota {
-		m.set(at, b)
+	if known, ok := m.buckets[bucket]; !ok || b.tat >= known.tat || b.quota != known.quota {
+		m.set(bucket, b)
 	}
 }
 
-func (m *bucketCache) set(at bucketKey, b cachedBucket) {
-	if _, ok := m.buckets[at]; !ok && len(m.buckets) >= bucketCacheMax {
+func (m *bucketCache) set(bucket bucketKey, b cachedBucket) {
+	if _, ok := m.buckets[bucket]; !ok && len(m.buckets) >= bucketCacheMax {
 		clear(m.buckets) // a forgotten bucket costs one extra call
 	}
-	m.buckets[at] = b
+	m.buckets[bucket] = b
 }

@@ -14,7 +14,7 @@ import (
 func TestBucketCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	m := &NewStore(nil, nil).cache
-	at := func(n int) (s bucketKey) {
+	nthBucketKey := func(n int) (s bucketKey) {
 		binary.BigEndian.PutUint64(s.hash[:], uint64(n))
 		s.class = auth.ClassRead
 		return s
@@ -23,12 +23,12 @@ func TestBucketCacheIsBounded(t *testing.T) {
 	for part := range 4 {
 		wait.Go(func() {
 			for n := range bucketCacheMax {
-				m.setIfNewer(at(part*bucketCacheMax+n), cachedBucket{quota: 600, tat: int64(n + 1)})
+				m.setIfNewer(nthBucketKey(part*bucketCacheMax+n), cachedBucket{quota: 600, tat: int64(n + 1)})
 			}
 		})
 	}
 	wait.Wait()
-	last := at(-1)
+	last := nthBucketKey(-1)
 	m.setIfNewer(last, cachedBucket{quota: 600, tat: 5})
 	if n := len(m.buckets); n > bucketCacheMax || m.get(last).tat != 5 {
 		t.Errorf("%d buckets, the last at %d", n, m.get(last).tat)

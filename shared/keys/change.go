@@ -40,7 +40,7 @@ func (s *Store) writeChange(companyID, keyID string, action change.Action, statu
 // change.Source.
 func RecogniseChange(w change.Write) (e change.Event, ok bool, err error) {
 	keyID, isKey := strings.CutPrefix(w.SK, changePrefix)
-	if w.Area != changeArea || len(w.Narrower) > 0 || !isKey || w.New == nil {
+	if w.Area != changeArea || len(w.SubPartition) > 0 || !isKey || w.New == nil {
 		return e, false, nil
 	}
 	var stored keyChange

@@ -68,7 +68,7 @@ func newFixture(t *testing.T) *fixture {
 func newFixtureOver(t *testing.T, transport http.RoundTripper) *fixture {
 	t.Helper()
 	f := &fixture{}
-	f.Service = apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)
+	f.Service = apitest.NewWithTransport(t, func(*table.Client) []api.Operation { return nil }, transport)
 	f.key, f.secret = f.issue(t, keys.Grant{Name: "ci", Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}, APIVersion: "2026-08-11"})
 	f.token = parse(t, f.secret)
 	return f
@@ -151,7 +151,7 @@ func (f *fixture) keysByID(t *testing.T) map[string]keys.Key {
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func valueOrEmpty(s *string) string {
+func valueOrNull(s *string) string {
 	if s == nil {
 		return "null"
 	}

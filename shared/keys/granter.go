@@ -42,9 +42,9 @@ func (g granter) checkScopes(scopes []auth.Scope) error {
 		return nil
 	}
 	missingErr := &fault.Error{Code: fault.Unauthorised}
-	own := g.key.scopeList()
+	ownScopes := g.key.scopeList()
 	for _, scope := range scopes {
-		if !scope.IsGrantedBy(own) {
+		if !scope.IsGrantedBy(ownScopes) {
 			missingErr.Messages = append(missingErr.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
 		}
 	}
@@ -68,8 +68,8 @@ func (g granter) limitExpiry(fresh *storedKey) {
 	if g.key == nil {
 		return
 	}
-	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
-		fresh.ExpiresAt = ends
+	if expiresAt := g.key.ExpiresAt; expiresAt != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *expiresAt) {
+		fresh.ExpiresAt = expiresAt
 	}
 }
 

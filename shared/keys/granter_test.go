@@ -23,8 +23,8 @@ type clockAdvancingTransport struct{ afterGet atomic.Pointer[func()] }
 func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
-		if pass := p.afterGet.Swap(nil); pass != nil {
-			(*pass)()
+		if afterGet := p.afterGet.Swap(nil); afterGet != nil {
+			(*afterGet)()
 		}
 	}
 	return out, err
@@ -47,7 +47,7 @@ func TestExpiredGranter(t *testing.T) {
 		after, want := c.after, c.want
 		p := &clockAdvancingTransport{}
 		f := newFixtureOver(t, p)
-		by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
+		granterKey, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
 		other, _ := f.issue(t, keys.Grant{Scopes: scopes})
 		before, err := f.Keys.List(t.Context(), f.CompanyID)
 		if err != nil {
@@ -58,20 +58,20 @@ func TestExpiredGranter(t *testing.T) {
 		} else {
 			f.Clock.Advance(after)
 		}
-		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, GrantedBy: by.ID}, rand.Reader)
-		_, _, rotated := f.Keys.RotateBy(t.Context(), f.CompanyID, by.ID, other.ID, time.Hour, rand.Reader)
-		if !errors.Is(issued, want) || !errors.Is(rotated, want) { // errors.Is(err, nil) is true only for nil
-			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issued, rotated, want)
+		_, _, issueErr := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, GrantedBy: granterKey.ID}, rand.Reader)
+		_, _, rotateErr := f.Keys.RotateBy(t.Context(), f.CompanyID, granterKey.ID, other.ID, time.Hour, rand.Reader)
+		if !errors.Is(issueErr, want) || !errors.Is(rotateErr, want) { // errors.Is(err, nil) is true only for nil
+			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issueErr, rotateErr, want)
 		}
-		now, err := f.Keys.List(t.Context(), f.CompanyID)
-		if err != nil || want != nil && len(now) != len(before) || want == nil && len(now) != len(before)+2 {
-			t.Errorf("after %v: %d keys, then %d, %v", after, len(before), len(now), err)
+		current, err := f.Keys.List(t.Context(), f.CompanyID)
+		if err != nil || want != nil && len(current) != len(before) || want == nil && len(current) != len(before)+2 {
+			t.Errorf("after %v: %d keys, then %d, %v", after, len(before), len(current), err)
 		}
 	}
 }
 
 // Ensure a key is found only by its own secret, not by another secret with the same ids.
-func TestHolder(t *testing.T) {
+func TestKeyOfToken(t *testing.T) {
 	t.Parallel()
 	f := newFixtureOver(t, nil)
 	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
@@ -84,8 +84,8 @@ func TestHolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held, err := f.Keys.KeyOfToken(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (held.ID == key.ID) != (want == nil) {
-			t.Errorf("%s, %v, want %v", held.ID, err, want)
+		if got, err := f.Keys.KeyOfToken(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (got.ID == key.ID) != (want == nil) {
+			t.Errorf("%s, %v, want %v", got.ID, err, want)
 		}
 	}
 }

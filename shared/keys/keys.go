@@ -53,14 +53,14 @@ type IssuedKey struct {
 type storedKey struct {
 	Key
 
-	Rev         int64   `store:"rev"`  // counts changes, but not uses
-	Hash        string  `store:"hash"` // SHA-256 of the whole key, in hex
-	SuspendedAt *string `store:"suspendedAt"`
-	Admission   string  `store:"admission"` // the write token of the last admission
-	ReadTAT     int64   `store:"tatRead"`
-	WriteTAT    int64   `store:"tatWrite"`
-	PublishTAT  int64   `store:"tatPublish"`
-	PushTAT     int64   `store:"tatPush"`
+	Rev            int64   `store:"rev"`  // counts changes, but not uses
+	Hash           string  `store:"hash"` // SHA-256 of the whole key, in hex
+	SuspendedAt    *string `store:"suspendedAt"`
+	AdmissionToken string  `store:"admission"` // the write token of the last admission
+	ReadTAT        int64   `store:"tatRead"`
+	WriteTAT       int64   `store:"tatWrite"`
+	PublishTAT     int64   `store:"tatPublish"`
+	PushTAT        int64   `store:"tatPush"`
 	keyQuotas
 }
 

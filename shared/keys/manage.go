@@ -39,20 +39,20 @@ type Grant struct {
 // granted scopes. It returns auth.ErrUnauthorised if the granting key is revoked at any time before
 // the new key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
-	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
-		grantor, err := s.readGranter(ctx, companyID, g.GrantedBy)
+	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, otherWrites []table.Write, err error) {
+		grantingKey, err := s.readGranter(ctx, companyID, g.GrantedBy)
 		if err != nil {
 			return fresh, "", nil, err
 		}
-		if err := grantor.checkScopes(g.Scopes); err != nil {
+		if err := grantingKey.checkScopes(g.Scopes); err != nil {
 			return fresh, "", nil, err
 		}
 		fresh, secret, err = s.newKey(companyID, g, random)
-		grantor.limitGrant(&fresh)
-		others = append(grantor.validityChecks(s), s.writeChange(companyID, fresh.ID, change.Created, ""))
-		others = append(others, trail.Writes(ctx, s.table, companyID, trail.KeyIssue,
+		grantingKey.limitGrant(&fresh)
+		otherWrites = append(grantingKey.validityChecks(s), s.writeChange(companyID, fresh.ID, change.Created, ""))
+		otherWrites = append(otherWrites, trail.Writes(ctx, s.table, companyID, trail.KeyIssue,
 			trail.Details{KeyID: fresh.ID, Scopes: fresh.Scopes, ExpiresAt: fresh.ExpiresAt})...)
-		return fresh, secret, others, err
+		return fresh, secret, otherWrites, err
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
@@ -163,7 +163,7 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
 // other starts again with the new record.
 func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
-	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, otherWrites []table.Write, err error) {
 		var old storedKey
 		var rotator granter
 		err = parallel.Both(
@@ -183,16 +183,16 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 			return fresh, "", nil, err
 		}
 		rotator.limitExpiry(&fresh)
-		others = []table.Write{
+		otherWrites = []table.Write{
 			s.writeExpiry(old, fresh.ID, overlap),
 			s.writeChange(companyID, keyID, change.Updated, ""), s.writeChange(companyID, fresh.ID, change.Created, ""),
 		}
-		others = append(others, trail.Writes(ctx, s.table, companyID, trail.KeyRotate,
+		otherWrites = append(otherWrites, trail.Writes(ctx, s.table, companyID, trail.KeyRotate,
 			trail.Details{KeyID: keyID, ReplacedBy: fresh.ID, Scopes: fresh.Scopes, ExpiresAt: fresh.ExpiresAt})...)
 		if rotatorID != keyID { // if a key rotates itself, the condition of writeExpiry is enough
-			others = append(others, rotator.validityChecks(s)...)
+			otherWrites = append(otherWrites, rotator.validityChecks(s)...)
 		}
-		return fresh, secret, others, nil
+		return fresh, secret, otherWrites, nil
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("rotate a key: %w", err)
@@ -203,12 +203,12 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 // writeExpiry returns the write that makes a key expire after overlap, or at its own expiry if that
 // is earlier. The write fails if the key has changed since it was read.
 func (s *Store) writeExpiry(old storedKey, replacementID string, overlap time.Duration) table.Write {
-	ends := timestamp.Format(s.now().Add(overlap))
+	expiresAt := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
-		ends = min(ends, *old.ExpiresAt)
+		expiresAt = min(expiresAt, *old.ExpiresAt)
 	}
 	return s.table.WriteUpdate(recordKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
-		":by": table.String(replacementID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+		":by": table.String(replacementID), ":ends": table.String(expiresAt), ":one": table.Number(1), ":rev": table.Number(old.Rev),
 	})
 }
 

@@ -25,18 +25,18 @@ import (
 func TestIssue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	expires := f.Clock.Now().Add(time.Hour + 1)
-	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expires})
+	expiresAt := f.Clock.Now().Add(time.Hour + 1)
+	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expiresAt})
 	listed := f.keysByID(t)
 	for _, k := range []keys.Key{key, listed[key.ID]} {
 		want := keys.Key{
-			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(formatTime(f.Clock.Now())), ExpiresAt: new(formatTime(expires)),
+			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(formatTime(f.Clock.Now())), ExpiresAt: new(formatTime(expiresAt)),
 		}
 		if diff := cmp.Diff(want, k); diff != "" {
 			t.Errorf("key (-want +got):\n%s", diff)
 		}
-		if !strings.HasPrefix(secret, valueOrEmpty(k.Prefix)) {
-			t.Errorf("prefix %s of another secret", valueOrEmpty(k.Prefix))
+		if !strings.HasPrefix(secret, valueOrNull(k.Prefix)) {
+			t.Errorf("prefix %s of another secret", valueOrNull(k.Prefix))
 		}
 	}
 	first := listed[f.key.ID]
@@ -68,8 +68,8 @@ func TestRevoke(t *testing.T) {
 	}
 	f.Clock.Advance(time.Minute)
 	key, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID)
-	if err != nil || valueOrEmpty(key.RevokedAt) != formatTime(f.Clock.Now()) || valueOrEmpty(f.keysByID(t)[key.ID].RevokedAt) != valueOrEmpty(key.RevokedAt) {
-		t.Errorf("revoked at %s, in the list at %s, want %s: %v", valueOrEmpty(key.RevokedAt), valueOrEmpty(f.keysByID(t)[key.ID].RevokedAt), formatTime(f.Clock.Now()), err)
+	if err != nil || valueOrNull(key.RevokedAt) != formatTime(f.Clock.Now()) || valueOrNull(f.keysByID(t)[key.ID].RevokedAt) != valueOrNull(key.RevokedAt) {
+		t.Errorf("revoked at %s, in the list at %s, want %s: %v", valueOrNull(key.RevokedAt), valueOrNull(f.keysByID(t)[key.ID].RevokedAt), formatTime(f.Clock.Now()), err)
 	}
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("twice: %v", err)
@@ -100,7 +100,7 @@ func TestRevokeWhileInUse(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	wait.Wait()
-	if valueOrEmpty(f.keysByID(t)[f.key.ID].RevokedAt) == "null" {
+	if valueOrNull(f.keysByID(t)[f.key.ID].RevokedAt) == "null" {
 		t.Error("no longer revoked")
 	}
 }
@@ -110,12 +110,12 @@ func TestRevokeWhileInUse(t *testing.T) {
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, rotated, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
+	_, rotatedSecret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var texts []string
-	for _, secret := range []string{f.secret, rotated} {
+	for _, secret := range []string{f.secret, rotatedSecret} {
 		for _, scope := range []auth.Scope{auth.PlanRead, auth.KeysWrite} {
 			state, err := f.admitAs(t, secret, scope)
 			texts = append(texts, fmt.Sprintf("%+v %+v", state, err))
@@ -140,12 +140,12 @@ func TestSecretsAreNowhere(t *testing.T) {
 				for _, write := range l.Value {
 					texts = append(texts, write.(*types.AttributeValueMemberS).Value)
 				}
-			} else if _, number := a.(*types.AttributeValueMemberN); !number && name != "scopes" {
+			} else if _, isNumber := a.(*types.AttributeValueMemberN); !isNumber && name != "scopes" {
 				t.Errorf("%s is a %T", name, a)
 			}
 		}
 	}
-	for _, secret := range []string{f.secret, rotated} {
+	for _, secret := range []string{f.secret, rotatedSecret} {
 		random := secret[len(secret)-33:] // the part after the ids: the secret bits and the checksum
 		for _, text := range texts {
 			for n := range len(random) - 8 {

@@ -70,7 +70,7 @@ func (f *fixture) exhaustQuota(t *testing.T, s *keys.Store, keyID string, token 
 func TestRefusalsSpendNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	forged := func(t *testing.T, keyID string) auth.Token {
+	forgedToken := func(t *testing.T, keyID string) auth.Token {
 		secret, err := auth.Mint(f.CompanyID, keyID, rand.Reader) // correct ids, wrong secret
 		if err != nil {
 			t.Fatal(err)
@@ -83,38 +83,38 @@ func TestRefusalsSpendNothing(t *testing.T) {
 		}
 	}
 	type refusal struct {
-		spoil  func(t *testing.T, keyID string)
-		token  func(t *testing.T, keyID string) auth.Token // if nil, the key's own token is used
-		scopes []auth.Scope
-		want   error
+		breakKey func(t *testing.T, keyID string)
+		token    func(t *testing.T, keyID string) auth.Token // if nil, the key's own token is used
+		scopes   []auth.Scope
+		want     error
 	}
 	refusals := map[string]refusal{
-		"wrong secret": {token: forged, want: auth.ErrUnauthorised},
-		"revoked": {spoil: func(t *testing.T, keyID string) {
+		"wrong secret": {token: forgedToken, want: auth.ErrUnauthorised},
+		"revoked": {breakKey: func(t *testing.T, keyID string) {
 			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
-		"expired": {spoil: func(t *testing.T, keyID string) {
+		"expired": {breakKey: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "expiresAt", table.Item{":value": table.String(formatTime(f.Clock.Now().Add(-time.Second)))})
 		}, want: auth.ErrUnauthorised},
-		"suspended": {spoil: func(t *testing.T, keyID string) {
+		"suspended": {breakKey: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))})
 		}, want: auth.ErrSuspended},
-		"revoked and suspended": {spoil: func(t *testing.T, keyID string) {
+		"revoked and suspended": {breakKey: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))})
 			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
 		"no scope": {scopes: []auth.Scope{auth.KeysWrite}, want: auth.NewMissingScopeError(auth.KeysWrite)},
-		"frozen, no scope": {spoil: func(t *testing.T, keyID string) {
+		"frozen, no scope": {breakKey: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
 		}, scopes: []auth.Scope{auth.KeysWrite}, want: auth.NewMissingScopeError(auth.KeysWrite)},
-		"frozen": {spoil: func(t *testing.T, keyID string) {
+		"frozen": {breakKey: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
 		}, want: auth.NewFrozenError(auth.ClassRead)},
-		"undecodable": {spoil: func(t *testing.T, keyID string) {
+		"undecodable": {breakKey: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
 			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))}) // makes the write fail
 		}, want: fault.ErrInternal},
@@ -132,8 +132,8 @@ func TestRefusalsSpendNothing(t *testing.T) {
 					f.Clock.Advance(time.Minute)
 					f.exhaustQuota(t, warm, key.ID, token, auth.ClassRead)
 				}
-				if r.spoil != nil {
-					r.spoil(t, key.ID)
+				if r.breakKey != nil {
+					r.breakKey(t, key.ID)
 				}
 				if r.token != nil {
 					token = r.token(t, key.ID)
@@ -216,9 +216,9 @@ func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	text := strings.Replace(string(body), l.oldText, l.newText, 1)
 	out.Header.Del("X-Amz-Crc32") // as if the engine sent no checksum
 	out.Header.Del("Content-Length")
-	closing := out.Body.Close()
+	closeErr := out.Body.Close()
 	out.Body, out.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-	return out, errors.Join(err, closing)
+	return out, errors.Join(err, closeErr)
 }
 
 // Ensure a process that received a wrong arrival time still admits the next request.
@@ -248,13 +248,13 @@ type gatedTransport struct {
 	next http.RoundTripper
 
 	armed       atomic.Bool
-	heldCalls   chan struct{}
+	callHeld    chan struct{}
 	releaseCall chan struct{}
 }
 
 func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") && g.armed.CompareAndSwap(true, false) {
-		close(g.heldCalls)
+		close(g.callHeld)
 		<-g.releaseCall
 	}
 	return g.next.RoundTrip(r)
@@ -278,17 +278,17 @@ func TestRefusalsShareReads(t *testing.T) {
 }
 
 func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTransport, calls *callCounter) {
-	g.heldCalls, g.releaseCall = make(chan struct{}), make(chan struct{})
+	g.callHeld, g.releaseCall = make(chan struct{}), make(chan struct{})
 	g.armed.Store(true)
-	gone, cancel := context.WithCancel(t.Context())
-	first := make(chan error, 1)
+	firstCtx, cancel := context.WithCancel(t.Context())
+	firstErr := make(chan error, 1)
 	go func() {
-		_, err := s.Admit(gone, f.token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
-		first <- err
+		_, err := s.Admit(firstCtx, f.token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
+		firstErr <- err
 	}()
-	<-g.heldCalls
+	<-g.callHeld
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
+	if err := <-firstErr; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
@@ -348,8 +348,8 @@ func TestFailuresAreReported(t *testing.T) {
 			_, _, err := f.Keys.Issue(ctx, f.CompanyID, grant, rand.Reader)
 			return err
 		},
-		"Issue by": func(by string, _ auth.Token) error {
-			_, _, err := f.Keys.Issue(ctx, f.CompanyID, keys.Grant{Scopes: grant.Scopes, GrantedBy: by}, rand.Reader)
+		"Issue by": func(granterID string, _ auth.Token) error {
+			_, _, err := f.Keys.Issue(ctx, f.CompanyID, keys.Grant{Scopes: grant.Scopes, GrantedBy: granterID}, rand.Reader)
 			return err
 		},
 		"Rotate": func(keyID string, _ auth.Token) error {
@@ -360,10 +360,10 @@ func TestFailuresAreReported(t *testing.T) {
 			_, _, err := f.Keys.RotateBy(ctx, f.CompanyID, f.key.ID, keyID, time.Hour, rand.Reader)
 			return err
 		},
-		"Revoke": func(keyID string, _ auth.Token) error { _, err := f.Keys.Revoke(ctx, f.CompanyID, keyID); return err },
-		"Get":    func(keyID string, _ auth.Token) error { _, err := f.Keys.Get(ctx, f.CompanyID, keyID); return err },
-		"Holder": func(_ string, token auth.Token) error { _, err := f.Keys.KeyOfToken(ctx, token); return err },
-		"List":   func(string, auth.Token) error { _, err := f.Keys.List(ctx, f.CompanyID); return err },
+		"Revoke":     func(keyID string, _ auth.Token) error { _, err := f.Keys.Revoke(ctx, f.CompanyID, keyID); return err },
+		"Get":        func(keyID string, _ auth.Token) error { _, err := f.Keys.Get(ctx, f.CompanyID, keyID); return err },
+		"KeyOfToken": func(_ string, token auth.Token) error { _, err := f.Keys.KeyOfToken(ctx, token); return err },
+		"List":       func(string, auth.Token) error { _, err := f.Keys.List(ctx, f.CompanyID); return err },
 		"SetQuota": func(keyID string, _ auth.Token) error {
 			_, err := f.Keys.SetQuota(ctx, f.CompanyID, keyID, auth.ClassRead, 7)
 			return err

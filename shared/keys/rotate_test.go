@@ -25,15 +25,15 @@ func TestRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := f.keysByID(t)[f.key.ID]
-	if valueOrEmpty(old.ReplacedBy) != fresh.ID || valueOrEmpty(old.ExpiresAt) != formatTime(f.Clock.Now().Add(time.Hour)) {
-		t.Errorf("replaced by %s, expires at %s; want %s in an hour", valueOrEmpty(old.ReplacedBy), valueOrEmpty(old.ExpiresAt), fresh.ID)
+	if valueOrNull(old.ReplacedBy) != fresh.ID || valueOrNull(old.ExpiresAt) != formatTime(f.Clock.Now().Add(time.Hour)) {
+		t.Errorf("replaced by %s, expires at %s; want %s in an hour", valueOrNull(old.ReplacedBy), valueOrNull(old.ExpiresAt), fresh.ID)
 	}
 	want := keys.Key{Name: new("ci"), Scopes: old.Scopes, APIVersion: old.APIVersion}
 	got := keys.Key{Name: fresh.Name, Scopes: fresh.Scopes, APIVersion: fresh.APIVersion, ExpiresAt: fresh.ExpiresAt, ReplacedBy: fresh.ReplacedBy}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the new key (-want +got):\n%s", diff)
 	}
-	both := func(oldWorks bool) {
+	checkBoth := func(oldWorks bool) {
 		t.Helper()
 		if state, err := f.admitAs(t, secret, auth.PlanRead); err != nil || state.Quota != 33 {
 			t.Errorf("the new key: %+v, %v", state, err)
@@ -42,15 +42,15 @@ func TestRotate(t *testing.T) {
 			t.Errorf("the old key: %v", err)
 		}
 	}
-	both(true)
+	checkBoth(true)
 	f.Clock.Advance(time.Hour - time.Millisecond)
-	both(true)
+	checkBoth(true)
 	var conflict *fault.Error
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader); !errors.As(err, &conflict) || conflict.Code != fault.Conflict {
 		t.Errorf("rotated twice: %v", err)
 	}
 	f.Clock.Advance(time.Millisecond)
-	both(false)
+	checkBoth(false)
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("rotated after its end: %v", err)
 	}
@@ -72,7 +72,7 @@ func TestRotateOverlap(t *testing.T) {
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	if got := valueOrEmpty(f.keysByID(t)[key.ID].ExpiresAt); got != formatTime(soon) {
+	if got := valueOrNull(f.keysByID(t)[key.ID].ExpiresAt); got != formatTime(soon) {
 		t.Errorf("expires at %s", got)
 	}
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, 0, rand.Reader); err != nil {
@@ -151,22 +151,22 @@ func TestRotateBoundByExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	scopes := []auth.Scope{auth.PlanRead}
-	ends := f.Clock.Now().Add(time.Hour)
-	by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: ends})
+	expiresAt := f.Clock.Now().Add(time.Hour)
+	rotator, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: expiresAt})
 	for _, c := range []struct {
-		own  time.Time
-		by   string
-		want *time.Time
+		expiresAt time.Time
+		rotatorID string
+		want      *time.Time
 	}{
-		{time.Time{}, by.ID, &ends}, {ends.Add(time.Hour), by.ID, &ends}, {ends.Add(-time.Minute), by.ID, new(ends.Add(-time.Minute))}, {time.Time{}, "", nil},
+		{time.Time{}, rotator.ID, &expiresAt}, {expiresAt.Add(time.Hour), rotator.ID, &expiresAt}, {expiresAt.Add(-time.Minute), rotator.ID, new(expiresAt.Add(-time.Minute))}, {time.Time{}, "", nil},
 	} {
-		old, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: c.own})
-		fresh, _, err := f.Keys.RotateBy(t.Context(), f.CompanyID, c.by, old.ID, time.Hour, rand.Reader)
+		old, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: c.expiresAt})
+		fresh, _, err := f.Keys.RotateBy(t.Context(), f.CompanyID, c.rotatorID, old.ID, time.Hour, rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.want == nil && fresh.ExpiresAt != nil || c.want != nil && valueOrEmpty(fresh.ExpiresAt) != formatTime(*c.want) {
-			t.Errorf("a key that ends %v, rotated by %q, ends %q", c.own, c.by, valueOrEmpty(fresh.ExpiresAt))
+		if c.want == nil && fresh.ExpiresAt != nil || c.want != nil && valueOrNull(fresh.ExpiresAt) != formatTime(*c.want) {
+			t.Errorf("a key that ends %v, rotated by %q, ends %q", c.expiresAt, c.rotatorID, valueOrNull(fresh.ExpiresAt))
 		}
 	}
 }

@@ -56,13 +56,13 @@ func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 func (r *readGroup) shareRead(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)) *sharedRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	running, ok := r.readsByHash[hash]
-	if ok && running.nextRead != nil {
-		return running.nextRead
+	reads, ok := r.readsByHash[hash]
+	if ok && reads.nextRead != nil {
+		return reads.nextRead
 	}
 	t := &sharedRead{read: read, done: make(chan struct{})}
 	if ok {
-		running.nextRead = t
+		reads.nextRead = t
 	} else {
 		r.readsByHash[hash] = &keyReads{}
 		go r.readUntilIdle(hash, t)

@@ -34,9 +34,9 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 	return nilIfEmpty(stored.SuspendedAt), err
 }
 
-// Suspended returns, for each suspended company among companyIDs, the time at which it was
+// SuspensionTimes returns, for each suspended company among companyIDs, the time at which it was
 // suspended.
-func (s *Store) Suspended(ctx context.Context, companyIDs []string) (map[string]string, error) {
+func (s *Store) SuspensionTimes(ctx context.Context, companyIDs []string) (map[string]string, error) {
 	keys := make([]table.Key, len(companyIDs))
 	for n, companyID := range companyIDs {
 		keys[n] = suspensionKey(companyID)
@@ -62,8 +62,8 @@ func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
 	record := suspension{timestamp.Format(s.now())}
 	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanySuspend,
 		s.table.WriteCreate(table.Keys{Key: suspensionKey(companyID)}, record))
-	var suspended *table.CanceledError
-	if errors.As(err, &suspended) { // an earlier call may have stopped before it had suspended every key
+	var alreadySuspended *table.CanceledError
+	if errors.As(err, &alreadySuspended) { // an earlier call may have stopped before it had suspended every key
 		running, err = trail.Begin(ctx, s.table, companyID, trail.CompanySuspend)
 	}
 	if err != nil {

@@ -29,14 +29,14 @@ func (f *fixture) checkAdmitAll(t *testing.T, want error, secrets ...string) {
 func TestSuspendCoversLaterKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	plan := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
+	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	if since, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); since != nil || err != nil {
 		t.Errorf("suspended at %v, want never: %v", since, err)
 	}
 
 	// The creation of this key starts before the suspension is written and finishes after it is
 	// written.
-	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &beforeReadRandom{func() {
+	_, concurrentSecret, err := f.Keys.Issue(t.Context(), f.CompanyID, grant, &beforeReadRandom{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
 			t.Errorf("%d keys were suspended, want 1: %v", n, err)
 		}
@@ -46,28 +46,28 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	}
 	since := f.Clock.Now()
 	f.Clock.Advance(time.Hour)
-	_, later := f.issue(t, plan)
-	_, rotated, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
+	_, laterSecret := f.issue(t, grant)
+	_, rotatedSecret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, concurrentSecret, laterSecret, rotatedSecret)
 	for range 2 {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 4 || err != nil {
 			t.Errorf("again: %d, %v", n, err)
 		}
-		if got, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); valueOrEmpty(got) != formatTime(since) || err != nil {
-			t.Errorf("suspended at %s, %v", valueOrEmpty(got), err)
+		if got, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); valueOrNull(got) != formatTime(since) || err != nil {
+			t.Errorf("suspended at %s, %v", valueOrNull(got), err)
 		}
 	}
-	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, concurrentSecret, laterSecret, rotatedSecret)
 	for range 2 {
 		if n, err := f.Keys.Resume(t.Context(), f.CompanyID); n != 4 || err != nil {
 			t.Errorf("%d keys were resumed, want 4: %v", n, err)
 		}
 	}
-	_, fresh := f.issue(t, plan)
-	f.checkAdmitAll(t, nil, f.secret, crossing, later, rotated, fresh)
+	_, newSecret := f.issue(t, grant)
+	f.checkAdmitAll(t, nil, f.secret, concurrentSecret, laterSecret, rotatedSecret, newSecret)
 }
 
 // beforeTransactionTransport is a transport that calls beforeTransaction once, just before the next

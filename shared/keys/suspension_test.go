@@ -36,20 +36,20 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 	if n, err := s.Keys.Suspend(ctx, s.CompanyID); n != 0 || err != nil {
 		t.Fatalf("%d keys were suspended, want none: %v", n, err)
 	}
-	at, err := s.Keys.SuspendedAt(ctx, s.CompanyID)
-	if err != nil || at == nil {
-		t.Fatalf("suspended at %v, want a time: %v", at, err)
+	suspendedAt, err := s.Keys.SuspendedAt(ctx, s.CompanyID)
+	if err != nil || suspendedAt == nil {
+		t.Fatalf("suspended at %v, want a time: %v", suspendedAt, err)
 	}
 	grant := keys.Grant{Name: "late", Scopes: auth.Scopes()}
 	key, secret, err := s.Keys.Issue(ctx, s.CompanyID, grant, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rotated, err := s.Keys.Rotate(ctx, s.CompanyID, key.ID, time.Hour, rand.Reader)
+	_, rotatedSecret, err := s.Keys.Rotate(ctx, s.CompanyID, key.ID, time.Hour, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{secret, rotated} {
+	for _, k := range []string{secret, rotatedSecret} {
 		if err := checkAdmitted(ctx, t, s, k); !errors.Is(err, auth.ErrSuspended) {
 			t.Errorf("error %v, want %v", err, auth.ErrSuspended)
 		}
@@ -58,13 +58,13 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 	if _, err := s.Keys.Suspend(ctx, s.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.Keys.SuspendedAt(ctx, s.CompanyID); err != nil || *again != *at {
+	if again, err := s.Keys.SuspendedAt(ctx, s.CompanyID); err != nil || *again != *suspendedAt {
 		t.Error("a second suspension changed the time of the first", again, err)
 	}
 	if n, err := s.Keys.Resume(ctx, s.CompanyID); n != 2 || err != nil {
 		t.Errorf("%d keys were resumed, want 2: %v", n, err)
 	}
-	for _, k := range []string{secret, rotated} {
+	for _, k := range []string{secret, rotatedSecret} {
 		if err := checkAdmitted(ctx, t, s, k); err != nil {
 			t.Error(err)
 		}

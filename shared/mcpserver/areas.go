@@ -61,9 +61,9 @@ func (o toolSet) has(op *api.Operation) bool {
 	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
-// byName returns the operation of the tool with this name, or nil if the request cannot use such a
+// lookup returns the operation of the tool with this name, or nil if the request cannot use such a
 // tool.
-func (o toolSet) byName(name string) *api.Operation {
+func (o toolSet) lookup(name string) *api.Operation {
 	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return ToolName(op) == name && o.has(&op) })
 	if i < 0 {
 		return nil

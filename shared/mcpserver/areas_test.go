@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func (s *service) postTo(query, body string) httpResponse {
+func (s *service) postWithQuery(query, body string) httpResponse {
 	r := s.request(body)
 	r.URL.RawQuery = query
 	return s.do(r)
@@ -30,7 +30,7 @@ func TestAreas(t *testing.T) {
 	} {
 		s := start(t)
 		var names []string
-		for _, tool := range s.postTo(query, rpcRequest("tools/list", "")).decode(t).Result.Tools {
+		for _, tool := range s.postWithQuery(query, rpcRequest("tools/list", "")).decode(t).Result.Tools {
 			names = append(names, tool.Name)
 		}
 		if got := strings.Join(names, " "); got != want {
@@ -38,7 +38,7 @@ func TestAreas(t *testing.T) {
 		}
 		for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1"}`, "get_self": `{}`} {
 			s.keys.takeCalls()
-			got := s.postTo(query, toolCallRequest(tool, arguments))
+			got := s.postWithQuery(query, toolCallRequest(tool, arguments))
 			calls := s.keys.takeCalls()
 			if slices.Contains(names, "service_"+tool) {
 				if r := got.decode(t); r.Error != nil || r.Result.IsError {
@@ -46,7 +46,7 @@ func TestAreas(t *testing.T) {
 				}
 				continue
 			}
-			unknown := s.postTo(query, toolCallRequest("xxx_"+tool[4:], arguments))
+			unknown := s.postWithQuery(query, toolCallRequest("xxx_"+tool[4:], arguments))
 			if strings.ReplaceAll(unknown.body, "xxx_", "get_") != got.body || unknown.status != got.status || !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s: %s: %d %s, an unknown name: %d %s", query, tool, got.status, got.body, unknown.status, unknown.body)
 			}
@@ -75,7 +75,7 @@ func TestErrAreas(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		} {
 			s := start(t)
-			got := s.postTo(query, body)
+			got := s.postWithQuery(query, body)
 			if m := messages(got.body); got.status != http.StatusBadRequest || code(got.body) != "bad_request" || !slices.Equal(m, []string{want}) {
 				t.Errorf("%s, %s: %d %s, want %s", query, body, got.status, got.body, want)
 			}
@@ -116,8 +116,8 @@ func TestClientWithAreas(t *testing.T) {
 	if len(list.Tools) != 1 {
 		t.Fatalf("%d tools, want 1: %+v", len(list.Tools), list)
 	}
-	if only := list.Tools[0]; only.Name != "service_get_self" || !only.Annotations.ReadOnlyHint {
-		t.Errorf("tool %s, read-only %t; want service_get_self, read-only", only.Name, only.Annotations.ReadOnlyHint)
+	if tool := list.Tools[0]; tool.Name != "service_get_self" || !tool.Annotations.ReadOnlyHint {
+		t.Errorf("tool %s, read-only %t; want service_get_self, read-only", tool.Name, tool.Annotations.ReadOnlyHint)
 	}
 	if got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_get_self"}); err != nil || got.IsError {
 		t.Errorf("the call fails: %+v, %v", got, err)

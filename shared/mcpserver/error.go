@@ -35,7 +35,7 @@ func toArgumentPath(op *api.Operation, message string) string {
 		name, problem, _ := strings.Cut(rest, ":")
 		i := slices.IndexFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == name })
 		if i >= 0 {
-			return op.Input[i].Argument() + ":" + problem
+			return op.Input[i].ArgumentName() + ":" + problem
 		}
 	case schema.InPath, schema.InQuery, schema.InBody, api.ArgumentsRoot:
 		if found {

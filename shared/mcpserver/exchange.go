@@ -105,7 +105,7 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 	op := admissionOperation
 	op.ID = strings.TrimSpace(logOperation + " " + method)
 	call.Operation = &op
-	call.Arguments, _ = api.ToolArguments(nil)
+	call.Arguments, _ = api.ParseToolArguments(nil)
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
@@ -140,7 +140,7 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 		x, _ := ctx.Value(messageExchangeKey{}).(*messageExchange)
 		defer parallel.Recover(&x.panicErr)
 		if call, ok := request.(*mcp.CallToolRequest); ok {
-			if op := x.tools.byName(call.Params.Name); op != nil {
+			if op := x.tools.lookup(call.Params.Name); op != nil {
 				return s.callTool(x, op, call), nil
 			}
 		}

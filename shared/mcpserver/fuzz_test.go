@@ -28,9 +28,9 @@ func FuzzFrame(f *testing.F) {
 		f.Add([]byte(text), "2025-03-26")
 		f.Add([]byte(text), "2026-07-28")
 	}
-	one := start(f)
+	base := start(f)
 	f.Fuzz(func(t *testing.T, text []byte, version string) {
-		s := &service{t, one.keys, one.http, one.key}
+		s := &service{t, base.keys, base.http, base.key}
 		r := s.request(string(text))
 		if version != "" {
 			r.Header.Set("Mcp-Protocol-Version", version)
@@ -80,11 +80,11 @@ func checkBatch(t *testing.T, sent, got []byte) {
 	for _, request := range requests {
 		ids[idOf(request)]++
 	}
-	for _, one := range responses {
-		checkResponse(t, one)
-		id := idOf(one)
+	for _, message := range responses {
+		checkResponse(t, message)
+		id := idOf(message)
 		if ids[id]--; id != "" && ids[id] < 0 {
-			t.Fatalf("%q: no request for %s", sent, one)
+			t.Fatalf("%q: no request for %s", sent, message)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type fakeKeys struct {
 	scopes []auth.Scope
 	calls  []string
 
-	limitedAfter int // err is returned only after this many admissions
+	errAfter int // err is returned only after this many admissions
 }
 
 var fullQuota = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
@@ -45,7 +45,7 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scopes []auth.Scope, c
 		call += string(scopes[0])
 	}
 	k.calls = append(k.calls, call)
-	if k.limitedAfter--; k.err != nil && k.limitedAfter < 0 {
+	if k.errAfter--; k.err != nil && k.errAfter < 0 {
 		return auth.Admission{Quota: k.quota}, k.err
 	}
 	if len(scopes) > 0 && !slices.ContainsFunc(scopes, func(s auth.Scope) bool { return slices.Contains(k.scopes, s) }) {

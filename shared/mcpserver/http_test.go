@@ -73,8 +73,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, c.status, c.code)
 		}
 		a.checkResponseHeader(t, name)
-		for header, on := range map[string]int{"WWW-Authenticate": 401, "Allow": 405} {
-			if (a.header.Get(header) != "") != (a.status == on) {
+		for header, status := range map[string]int{"WWW-Authenticate": 401, "Allow": 405} {
+			if (a.header.Get(header) != "") != (a.status == status) {
 				t.Errorf("%s: %s is %q", name, header, a.header.Get(header))
 			}
 		}

@@ -106,8 +106,8 @@ func (s *Server) serve(r *http.Request, ids gateway.RequestIDs) api.Response {
 	case isForeignOrigin(r):
 		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
-	_, badKey := auth.ParseHeader(call.Authorization)
-	if badKey != nil || s.api.CheckVersion(call.Version) != nil {
+	_, keyErr := auth.ParseHeader(call.Authorization)
+	if keyErr != nil || s.api.CheckVersion(call.Version) != nil {
 		return s.admitMessage(r.Context(), call, "", nil) // the pipeline reports the error
 	}
 	text, err := readBody(r)

@@ -61,9 +61,9 @@ type message struct {
 
 	err *jsonrpc.Error // why the message is invalid; nil if it is valid
 
-	// sent is the id as it was sent, or nil if the SDK would not change it. If sent is not nil, ID
-	// is placeholderID, and restoreID puts sent into the response.
-	sent json.RawMessage
+	// originalID is the id as it was sent, or nil if the SDK would not change it. If it is not
+	// nil, ID is placeholderID, and restoreID puts originalID into the response.
+	originalID json.RawMessage
 
 	// arguments holds the arguments of a tools/call. The SDK does not get them, because it would
 	// reject deeply nested arguments with a protocol error.
@@ -110,17 +110,17 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 		if m.Method == methodInitialize && m.err == nil {
 			m = m.withError(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
 		}
-		one := s.serveMessage(r, call, m)
-		if one.Err != nil && i == 0 {
-			return one
+		response := s.serveMessage(r, call, m)
+		if response.Err != nil && i == 0 {
+			return response
 		}
-		if one.Err != nil {
-			one.Body = m.restoreID(encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}}))
+		if response.Err != nil {
+			response.Body = m.restoreID(encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: response.Body}}))
 		}
-		out.Header = one.Header
+		out.Header = response.Header
 		if m.IsCall() || m.err != nil {
 			out.Status = http.StatusOK
-			responses = append(responses, one.Body)
+			responses = append(responses, response.Body)
 		}
 	}
 	if len(responses) > 0 {
@@ -134,17 +134,17 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 func parseMessage(text json.RawMessage) message {
 	var version string
 	var m message
-	fields, repeated := decodeMembers(text)
+	fields, repeatedMember := decodeMembers(text)
 	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
 		return message{}.withError(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
 	}
-	if raw, present := fields["id"]; present && repeated != "id" {
-		if m.ID, m.sent = parseID(raw); !m.IsCall() {
+	if raw, present := fields["id"]; present && repeatedMember != "id" {
+		if m.ID, m.originalID = parseID(raw); !m.IsCall() {
 			return message{}.withError(jsonrpc.CodeInvalidRequest, fmt.Sprintf("id: must be a string or a whole number, of at most %d bytes", idBytesMax))
 		}
 	}
-	if repeated != "" {
-		return m.withError(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the member %.100q is repeated", repeated))
+	if repeatedMember != "" {
+		return m.withError(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the member %.100q is repeated", repeatedMember))
 	}
 	raw, hasMethod := fields["method"]
 	if !hasMethod && m.IsCall() && (fields["result"] != nil || fields["error"] != nil) {
@@ -158,12 +158,12 @@ func parseMessage(text json.RawMessage) message {
 		return m.withError(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
 	}
 	if string(fields["params"]) != "null" {
-		m.Params, repeated = m.withoutArguments(fields["params"])
+		m.Params, repeatedMember = m.withoutArguments(fields["params"])
 	}
 	switch params := newParams(m.Method); {
 	case isNotification:
-	case repeated != "":
-		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeated))
+	case repeatedMember != "":
+		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeatedMember))
 	case schema.TooDeep(m.Params):
 		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: must be nested at most %d levels deep", schema.NestingMax))
 	case params == nil:
@@ -180,7 +180,7 @@ var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // decodeMembers returns the members of a JSON object, and the name of a repeated member if there is
 // one. fields is nil if text is not an object.
-func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
+func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, repeatedMember string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil, ""
@@ -193,31 +193,31 @@ func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, rep
 		if err != nil || !isName || d.Decode(&value) != nil {
 			return nil, ""
 		}
-		if _, again := fields[name]; again {
-			repeated = name
+		if _, exists := fields[name]; exists {
+			repeatedMember = name
 		}
 		fields[name] = value
 	}
-	return fields, repeated
+	return fields, repeatedMember
 }
 
 // withoutArguments moves the arguments of a tools/call from its params to the message. It returns
 // the other params, and the name of a repeated member if there is one.
-func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeated string) {
-	fields, repeated := decodeMembers(params)
+func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeatedMember string) {
+	fields, repeatedMember := decodeMembers(params)
 	if m.Method != methodCallTool || fields["arguments"] == nil {
-		return params, repeated
+		return params, repeatedMember
 	}
 	m.arguments = fields["arguments"]
 	delete(fields, "arguments")
-	return mustEncode(fields), repeated
+	return mustEncode(fields), repeatedMember
 }
 
 // parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
 // whole number. The SDK would change some ids, such as large numbers and strings with a lone
 // surrogate. For such an id, parseID returns placeholderID and, as the second result, the id as it
 // was sent. Otherwise, the second result is nil.
-func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
+func parseID(raw json.RawMessage) (id jsonrpc.ID, original json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
 		return jsonrpc.ID{}, nil
@@ -227,26 +227,26 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	}
 	id, err := jsonrpc.MakeID(value)
 	if err != nil || fmt.Sprint(id.Raw()) != string(raw) && `"`+fmt.Sprint(id.Raw())+`"` != string(raw) {
-		sent = raw
+		original = raw
 		id, err = jsonrpc.MakeID(placeholderID)
 	}
 	if err != nil {
 		return jsonrpc.ID{}, nil
 	}
-	return id, sent
+	return id, original
 }
 
 // restoreID returns the response with the message's id exactly as it was sent.
 func (m message) restoreID(response []byte) []byte {
-	if m.sent == nil {
+	if m.originalID == nil {
 		return response
 	}
-	const before = `{"jsonrpc":"2.0","id":`
-	rest, found := bytes.CutPrefix(response, []byte(before+`"`+placeholderID+`"`))
+	const prefix = `{"jsonrpc":"2.0","id":`
+	rest, found := bytes.CutPrefix(response, []byte(prefix+`"`+placeholderID+`"`))
 	if !found {
 		return response
 	}
-	return slices.Concat([]byte(before), m.sent, rest)
+	return slices.Concat([]byte(prefix), m.originalID, rest)
 }
 
 // httpStatus returns the HTTP status of a JSON-RPC error.

@@ -112,9 +112,9 @@ func TestIDs(t *testing.T) {
 		for _, method := range []string{`"ping"`, `"nope"`, `"tools/call","params":{"name":"service_get_item","arguments":{"itemId":"itm_1"}}`, `"tools/call","params":{"name":"service_nope"}`, `5`} {
 			text := `{"jsonrpc":"2.0","id":` + id + `,"method":` + method + `}`
 			want, got := []any{}, []any{}
-			for _, one := range []string{text, `[` + text + `]`} {
+			for _, body := range []string{text, `[` + text + `]`} {
 				var sent, received any
-				a := s.post(one)
+				a := s.post(body)
 				decodeExactly(t, `{"id":`+id+`}`, &sent)
 				decodeExactly(t, strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]"), &received)
 				want, got = append(want, sent.(map[string]any)["id"]), append(got, received.(map[string]any)["id"])
@@ -131,18 +131,18 @@ func TestIDs(t *testing.T) {
 	}
 	s.keys.err = fault.New(fault.RateLimited, "too many")
 	batch := `[` + ping + `,{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}]`
-	s.keys.limitedAfter = 1
+	s.keys.errAfter = 1
 	if a := s.post(batch); !strings.Contains(a.body, `"id":9007199254740993,`) {
 		t.Errorf("a refusal in a batch: %d %s", a.status, a.body)
 	}
 }
 
 // decodeExactly decodes JSON without changing its numbers.
-func decodeExactly(t *testing.T, text string, into *any) {
+func decodeExactly(t *testing.T, text string, target *any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	if err := d.Decode(into); err != nil {
+	if err := d.Decode(target); err != nil {
 		t.Fatalf("no JSON: %s: %v", text, err)
 	}
 }
@@ -243,8 +243,8 @@ func TestRepeatedNames(t *testing.T) {
 	} {
 		for _, text := range []string{c.text, `[` + c.text + `]`} {
 			a := s.post(text)
-			one := strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]")
-			if r := (httpResponse{body: one}).decode(t); r.Error == nil || string(r.ID) != c.id || !strings.Contains(one, `"message":"`+c.message+`"`) {
+			object := strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]")
+			if r := (httpResponse{body: object}).decode(t); r.Error == nil || string(r.ID) != c.id || !strings.Contains(object, `"message":"`+c.message+`"`) {
 				t.Errorf("%s: status %d, want an error with the id %s and %s: %s", text, a.status, c.id, c.message, a.body)
 			}
 			if got := s.keys.takeCalls(); got != "admit read " {
@@ -280,18 +280,18 @@ func TestDeepArguments(t *testing.T) {
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, one := range []string{toolCallRequest("get_item", `{"itemId":"itm_quotes"}`), toolCallRequest("list_items", `{"state":"large"}`), rpcRequest("tools/list", "")} {
-		a := s.post(`[` + strings.Join(slices.Repeat([]string{one}, 20), ",") + `]`)
+	for _, request := range []string{toolCallRequest("get_item", `{"itemId":"itm_quotes"}`), toolCallRequest("list_items", `{"state":"large"}`), rpcRequest("tools/list", "")} {
+		a := s.post(`[` + strings.Join(slices.Repeat([]string{request}, 20), ",") + `]`)
 		var out []response
 		if err := json.Unmarshal([]byte(a.body), &out); err != nil {
 			t.Fatal(err)
 		}
 		if a.status != 200 || len(out) != 20 || len(a.body) > 4_600_000 {
-			t.Errorf("%s: status %d with %d responses in %d bytes, want 200 with 20 in at most 4,600,000", one, a.status, len(out), len(a.body))
+			t.Errorf("%s: status %d with %d responses in %d bytes, want 200 with 20 in at most 4,600,000", request, a.status, len(out), len(a.body))
 		}
 		for _, r := range out {
 			if r.Error != nil || r.Result.IsError {
-				t.Errorf("%s: a result is an error: %.300s", one, a.body)
+				t.Errorf("%s: a result is an error: %.300s", request, a.body)
 			}
 		}
 	}

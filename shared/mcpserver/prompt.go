@@ -69,16 +69,16 @@ func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string 
 		}
 		values = append(values, "{"+a.Name+"}", value)
 	}
-	fill := strings.NewReplacer(values...)
+	replacer := strings.NewReplacer(values...)
 	var out strings.Builder
 	n := 0
 	for _, s := range p.Steps {
 		if s.isFor(tools) {
 			n++
-			fmt.Fprintf(&out, "%d. %s\n", n, fill.Replace(s.Text))
+			fmt.Fprintf(&out, "%d. %s\n", n, replacer.Replace(s.Text))
 		}
 	}
-	fmt.Fprintf(&out, "\n%s\n", fill.Replace(p.Stop))
+	fmt.Fprintf(&out, "\n%s\n", replacer.Replace(p.Stop))
 	return out.String()
 }
 

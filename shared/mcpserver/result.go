@@ -48,7 +48,7 @@ func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.Ca
 	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // the message's trace replaces the one in the header of the HTTP request
 		call.Trace = api.ParseTrace(parent)
 	}
-	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments, view.arguments()...)
+	call.Arguments, call.CompanyID = api.ParseToolArguments(x.message.arguments, view.arguments()...)
 	x.response, x.isFromOperation = s.api.Call(x.ctx, call), true
 	var out *toolResult
 	if x.response.Err != nil {
@@ -65,22 +65,22 @@ func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.Ca
 
 // newErrorResult converts an error response from the pipeline to the result of a tool.
 func newErrorResult(response api.Response) *toolResult {
-	out, shown := &toolResult{IsError: true}, *response.Err
-	all := len(response.Err.Messages)
-	shown.Messages = make([]string, min(all, problemsMax))
-	for i := range shown.Messages {
-		if shown.Messages[i] = response.Err.Messages[i]; len(shown.Messages[i]) > problemBytesMax {
-			shown.Messages[i] = strings.ToValidUTF8(shown.Messages[i][:problemBytesMax], "") + "…"
+	out, shownErr := &toolResult{IsError: true}, *response.Err
+	total := len(response.Err.Messages)
+	shownErr.Messages = make([]string, min(total, problemsMax))
+	for i := range shownErr.Messages {
+		if shownErr.Messages[i] = response.Err.Messages[i]; len(shownErr.Messages[i]) > problemBytesMax {
+			shownErr.Messages[i] = strings.ToValidUTF8(shownErr.Messages[i][:problemBytesMax], "") + "…"
 		}
 	}
-	text := fault.Envelope(&shown)
+	text := fault.Envelope(&shownErr)
 	for len(text) > bodyTextMax { // possible only if most characters are escaped
-		shown.Messages = shown.Messages[:len(shown.Messages)-1]
-		text = fault.Envelope(&shown)
+		shownErr.Messages = shownErr.Messages[:len(shownErr.Messages)-1]
+		text = fault.Envelope(&shownErr)
 	}
 	out.addText("%s", text)
-	if n := len(shown.Messages); n < all {
-		out.addText("The first %d of %d problems are shown.", n, all)
+	if n := len(shownErr.Messages); n < total {
+		out.addText("The first %d of %d problems are shown.", n, total)
 	}
 	if wait := response.Header.Get("Retry-After"); wait != "" {
 		out.addText("Retry after %s seconds.", wait)
@@ -150,26 +150,26 @@ func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operati
 		}
 		instruction = tool + " reads them"
 	}
-	var next []string
+	var pointers []string
 	for _, o := range outlined {
-		if len(next) < examples && len(o.Next) <= pointerBytesMax {
-			next = append(next, strconv.Quote(o.Next))
+		if len(pointers) < examples && len(o.Next) <= pointerBytesMax {
+			pointers = append(pointers, strconv.Quote(o.Next))
 		}
 	}
-	if len(next) == 0 {
-		next = []string{"a pointer to one"}
+	if len(pointers) == 0 {
+		pointers = []string{"a pointer to one"}
 	}
-	return fmt.Sprintf("%s %s with at, such as %s.", out, instruction, strings.Join(next, ", "))
+	return fmt.Sprintf("%s %s with at, such as %s.", out, instruction, strings.Join(pointers, ", "))
 }
 
 // recordTool returns the name of the tool that reads one of the records that an operation returns
 // or lists. It returns "" if there is no such tool.
 func (s *Server) recordTool(op *api.Operation) string {
-	for _, get := range s.operations {
-		segments := api.PathSegments(get.Path)
+	for _, candidate := range s.operations {
+		segments := api.PathSegments(candidate.Path)
 		_, isByID := api.PathParameter(segments[len(segments)-1])
-		if acceptsAt(get) && get.Record() == op.Record() && (isByID || get.Path == op.Path) {
-			return ToolName(get)
+		if acceptsAt(candidate) && candidate.Record() == op.Record() && (isByID || candidate.Path == op.Path) {
+			return ToolName(candidate)
 		}
 	}
 	return ""

@@ -92,11 +92,11 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 		if list == "" || strings.Contains(doc, list) {
 			continue
 		}
-		from := "from " + list
+		hint := "from " + list
 		if doc != "" {
-			from = doc + ", " + from
+			hint = doc + ", " + hint
 		}
-		fields[i].ToolDoc = from
+		fields[i].ToolDoc = hint
 	}
 	return fields
 }
@@ -106,7 +106,7 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 // path: because there is an operation at …/sites/{siteId}, the list at …/sites contains the values
 // for siteId. Any argument named siteId or siteIds takes these ids. If the ids of two lists have
 // the same name, such as those of a site's goals and of the company's goals, listToolFor prefers
-// the list in the operation's own area. Otherwise, it takes a list whose other ids are also
+// the list in the operation's own area. Otherwise, it takes a list whose path parameters are all
 // arguments of the operation.
 func listToolFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
@@ -136,9 +136,9 @@ func hasIDs(list, op api.Operation) bool {
 // listsIDsNamed reports whether name is the name of the ids in a list. That is so if the path of an
 // operation in the same area contains {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
-	noun := list.Path[strings.LastIndex(list.Path, "/"):]
+	lastSegment := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {
-		return op.Area == list.Area && strings.Contains(op.Path+"/", noun+"/{"+name+"}/")
+		return op.Area == list.Area && strings.Contains(op.Path+"/", lastSegment+"/{"+name+"}/")
 	})
 }
 

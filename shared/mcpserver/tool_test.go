@@ -75,26 +75,28 @@ func (l partialDelete) HasMore() bool { return l.Count > 0 }
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	var remain float64
+	var remaining float64
 	operations := []api.Operation{api.Define(api.Spec{ID: "delete_items", Method: "DELETE", Path: "/v1/items", Effect: api.Destructive, Summary: "Delete"},
-		func(context.Context, api.Caller, struct{}) (partialDelete, error) { return partialDelete{remain}, nil })}
+		func(context.Context, api.Caller, struct{}) (partialDelete, error) {
+			return partialDelete{remaining}, nil
+		})}
 	config := api.Config{Keys: s.keys, Now: time.Now, NewID: func(string) string { return "req_1" }, Log: slog.New(slog.DiscardHandler)}
 	s.http = mcpserver.New(operations, config)
-	for _, remain = range []float64{0, 1} {
+	for _, remaining = range []float64{0, 1} {
 		got := s.post(toolCallRequest("delete_items", `{}`)).decode(t)
-		lines := []string{"It is not all done yet: call again with the same arguments."}[:int(remain)]
-		if got.Result.IsError || got.Result.Meta["hasMore"] != (remain > 0) {
-			t.Errorf("%v left: error %t, hasMore %v", remain, got.Result.IsError, got.Result.Meta["hasMore"])
+		lines := []string{"It is not all done yet: call again with the same arguments."}[:int(remaining)]
+		if got.Result.IsError || got.Result.Meta["hasMore"] != (remaining > 0) {
+			t.Errorf("%v left: error %t, hasMore %v", remaining, got.Result.IsError, got.Result.Meta["hasMore"])
 		}
 		if texts := got.texts(); len(texts) == 0 || !slices.Equal(texts[1:], lines) {
-			t.Errorf("%v left: texts %q, want the result and %q", remain, texts, lines)
+			t.Errorf("%v left: texts %q, want the result and %q", remaining, texts, lines)
 		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("DELETE", "/v1/items", nil)
 		r.Header.Set("Authorization", "Bearer "+s.key)
 		api.New(operations, config).ServeHTTP(w, r)
-		if got := w.Header().Get("Service-Has-More"); got != strconv.FormatBool(remain > 0) || !operations[0].IsPartial() || operations[0].IsList() {
-			t.Errorf("%v: Service-Has-More is %q", remain, got)
+		if got := w.Header().Get("Service-Has-More"); got != strconv.FormatBool(remaining > 0) || !operations[0].IsPartial() || operations[0].IsList() {
+			t.Errorf("%v: Service-Has-More is %q", remaining, got)
 		}
 	}
 }
@@ -138,9 +140,9 @@ func TestResultType(t *testing.T) {
 	s := start(t)
 	for _, arguments := range []string{`{"itemId":"itm_1"}`, `{"nope":1}`} {
 		text := rpcRequest("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+statelessMeta+`}`)
-		now := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
-		if !strings.Contains(now.body, `"result":{"resultType":"complete",`) {
-			t.Errorf("%s: the result lacks its type: %s", arguments, now.body)
+		current := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
+		if !strings.Contains(current.body, `"result":{"resultType":"complete",`) {
+			t.Errorf("%s: the result lacks its type: %s", arguments, current.body)
 		}
 		if old := s.post(toolCallRequest("get_item", arguments)); strings.Contains(old.body, "resultType") {
 			t.Errorf("%s: a result of an older revision has a type: %s", arguments, old.body)
@@ -161,12 +163,12 @@ func TestErrors(t *testing.T) {
 	} {
 		s := start(t)
 		a := s.post(toolCallRequest("get_item", arguments))
-		texts := 1
+		wantTexts := 1
 		if want == "internal" {
-			texts = 2 // the second text says how long to wait
+			wantTexts = 2 // the second text says how long to wait
 		}
-		if got := a.requireToolError(t, arguments, want); len(got) != texts {
-			t.Errorf("%.60s: %d texts, want %d: %q", arguments, len(got), texts, got)
+		if got := a.requireToolError(t, arguments, want); len(got) != wantTexts {
+			t.Errorf("%.60s: %d texts, want %d: %q", arguments, len(got), wantTexts, got)
 		}
 		if content := a.decode(t).Result.StructuredContent; content != nil || strings.Contains(a.body, "planted") {
 			t.Errorf("%.60s: structured content %s, want none, and no reason: %.300s", arguments, content, a.body)

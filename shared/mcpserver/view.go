@@ -86,8 +86,8 @@ func (v *view) readFields(value any) (problems []string) {
 			continue
 		}
 		hint := "the properties are " + strings.Join(known, ", ")
-		if near := schema.Nearest(name, known); near != "" {
-			hint = "did you mean " + near + "?"
+		if nearest := schema.Nearest(name, known); nearest != "" {
+			hint = "did you mean " + nearest + "?"
 		}
 		problems = append(problems, fmt.Sprintf("%.100q is not a property of the record; %s", fmt.Sprint(entry), hint))
 	}
@@ -120,16 +120,16 @@ type shownText struct {
 // pointer is invalid.
 func (v *view) show(response *api.Response) (out shownText, err error) {
 	out.isWhole = v.fields == nil && v.at == nil
-	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
+	textView := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
 	switch {
 	case v.at != nil:
 		out.Text, out.restHint, err = modeltext.At(response.Body, *v.at, bodyTextMax)
 	case !v.op.IsList():
-		out.Text = texts.Record(response.Body)
+		out.Text = textView.Record(response.Body)
 	default:
-		list := texts.List
+		list := textView.List
 		if record, ok := reflect.Zero(v.op.Record()).Interface().(modeltext.Rows); ok {
-			list = func(body []byte) modeltext.ListText { return texts.Rows(body, record.Rows()) }
+			list = func(body []byte) modeltext.ListText { return textView.Rows(body, record.Rows()) }
 		}
 		page := list(response.Body)
 		if out.Text = page.Text; page.IsCut() {

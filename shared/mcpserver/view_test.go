@@ -12,9 +12,9 @@ import (
 
 // size returns the size in bytes of a result's text blocks, and the size of its text blocks and
 // structured content together.
-func (r response) size() (text, all int) {
-	for _, one := range r.texts() {
-		text += len(one)
+func (r response) size() (text, total int) {
+	for _, block := range r.texts() {
+		text += len(block)
 	}
 	return text, text + len(r.Result.StructuredContent)
 }
@@ -41,8 +41,8 @@ func TestOutlinedRecord(t *testing.T) {
 	if texts := created.texts(); len(texts) != 2 || !strings.HasSuffix(texts[1], `service_get_item reads them with at, such as "/text/0-35997".`) {
 		t.Errorf("the result of a write: %q", texts)
 	}
-	if text, all := created.size(); text > 40_000 || all > 80_000 || created.Result.StructuredContent == nil {
-		t.Errorf("a record of 50 KB: %d bytes of text, %d in all, want it whole as structured content", text, all)
+	if text, total := created.size(); text > 40_000 || total > 80_000 || created.Result.StructuredContent == nil {
+		t.Errorf("a record of 50 KB: %d bytes of text, %d in all, want it whole as structured content", text, total)
 	}
 }
 
@@ -51,34 +51,34 @@ func TestOutlinedRecord(t *testing.T) {
 func TestCutList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, more := range []string{``, `,"limit":6`, `,"fields":["text"]`, `,"fields":"id"`} {
+	for _, extra := range []string{``, `,"limit":6`, `,"fields":["text"]`, `,"fields":"id"`} {
 		var ids []string
 		calls, cursor := 0, ""
 		for {
-			arguments := `{"state":"large"` + more + `}`
+			arguments := `{"state":"large"` + extra + `}`
 			if cursor != "" {
-				arguments = `{"state":"large","cursor":"` + cursor + `"` + more + `}`
+				arguments = `{"state":"large","cursor":"` + cursor + `"` + extra + `}`
 			}
 			r := s.post(toolCallRequest("list_items", arguments)).decode(t)
 			var page struct{ Items []struct{ ID string } }
 			if err := json.Unmarshal([]byte(r.texts()[0]), &page); err != nil || len(page.Items) == 0 {
-				t.Fatalf("%s: %v: %.300q", more, err, r.texts())
+				t.Fatalf("%s: %v: %.300q", extra, err, r.texts())
 			}
 			for _, item := range page.Items {
 				ids = append(ids, item.ID)
 			}
-			if text, all := r.size(); text > 40_000 || all > 80_000 {
-				t.Errorf("%s: %d bytes of text, %d in all", more, text, all)
+			if text, total := r.size(); text > 40_000 || total > 80_000 {
+				t.Errorf("%s: %d bytes of text, %d in all", extra, text, total)
 			}
 			calls++
 			if cursor, _ = r.Result.Meta["nextCursor"].(string); (cursor != "") != (r.Result.Meta["hasMore"] == true) {
-				t.Errorf("%s: _meta %v", more, r.Result.Meta)
+				t.Errorf("%s: _meta %v", extra, r.Result.Meta)
 			}
 			if cursor == "" {
 				break
 			}
 			if !slices.Contains(r.texts(), fmt.Sprintf("There are more records: call again with the same arguments and cursor %q.", cursor)) {
-				t.Errorf("%s: no text has the cursor %s: %.300q", more, cursor, r.texts()[1:])
+				t.Errorf("%s: no text has the cursor %s: %.300q", extra, cursor, r.texts()[1:])
 			}
 		}
 		want := make([]string, 12)
@@ -86,10 +86,10 @@ func TestCutList(t *testing.T) {
 			want[n] = fmt.Sprintf("itm_%d", n)
 		}
 		if diff := cmp.Diff(want, ids); diff != "" {
-			t.Errorf("%s: the records of all pages (-want +got):\n%s", more, diff)
+			t.Errorf("%s: the records of all pages (-want +got):\n%s", extra, diff)
 		}
-		if wantCalls := map[string]int{`,"fields":"id"`: 1, `,"limit":6`: 4}[more]; calls != max(wantCalls, 1) && calls != 4 {
-			t.Errorf("%s: %d calls", more, calls)
+		if wantCalls := map[string]int{`,"fields":"id"`: 1, `,"limit":6`: 4}[extra]; calls != max(wantCalls, 1) && calls != 4 {
+			t.Errorf("%s: %d calls", extra, calls)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestViewArguments(t *testing.T) {
 	for _, tool := range list.Result.Tools {
 		var got []string
 		for _, name := range []string{"fields", "at"} {
-			if _, has := tool.InputSchema.Properties[name]; has {
+			if _, ok := tool.InputSchema.Properties[name]; ok {
 				got = append(got, name)
 			}
 		}
@@ -190,10 +190,10 @@ func TestViewArguments(t *testing.T) {
 			t.Errorf("%s has %v", tool.Name, got)
 		}
 	}
-	init := start(t).post(rpcRequest("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)).body
+	body := start(t).post(rpcRequest("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)).body
 	for _, text := range []string{"fields: ", "at: a JSON Pointer"} {
-		if !strings.Contains(init, text) {
-			t.Errorf("the instructions lack %q: %s", text, init)
+		if !strings.Contains(body, text) {
+			t.Errorf("the instructions lack %q: %s", text, body)
 		}
 	}
 }

@@ -49,15 +49,15 @@ func keysOf(n note) table.Keys {
 type fixture struct {
 	*testing.T
 
-	table     *table.Client
-	byColor   migration.Migration
-	companies []string
+	table          *table.Client
+	colorMigration migration.Migration
+	companies      []string
 }
 
 func newFixture(t *testing.T, transport http.RoundTripper, companies, notes int) *fixture {
 	t.Helper()
-	s := apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)
-	f := &fixture{T: t, table: s.Table, byColor: migration.New("color-"+s.CompanyID, "notes", "note#", keysOf).WithBatch(3)}
+	s := apitest.NewWithTransport(t, func(*table.Client) []api.Operation { return nil }, transport)
+	f := &fixture{T: t, table: s.Table, colorMigration: migration.New("color-"+s.CompanyID, "notes", "note#", keysOf).WithBatch(3)}
 	for range companies {
 		f.companies = append(f.companies, s.Table.NewID("co"))
 		f.addEarlierNotes(f.companies[len(f.companies)-1], 0, notes)
@@ -78,15 +78,15 @@ func (f *fixture) addEarlierNotes(companyID string, first, last int) {
 	}
 }
 
-func (f *fixture) migrations() []migration.Migration { return []migration.Migration{f.byColor} }
+func (f *fixture) migrations() []migration.Migration { return []migration.Migration{f.colorMigration} }
 
-func (f *fixture) run(again bool) (int64, error) {
-	return migration.Run(f.Context(), f.table, f.migrations(), f.companies, again, func(migration.Progress) {})
+func (f *fixture) run(recheck bool) (int64, error) {
+	return migration.Run(f.Context(), f.table, f.migrations(), f.companies, recheck, func(migration.Progress) {})
 }
 
-func (f *fixture) mustRun(again bool) (written int64) {
+func (f *fixture) mustRun(recheck bool) (written int64) {
 	f.Helper()
-	written, err := f.run(again)
+	written, err := f.run(recheck)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (f *fixture) mustRun(again bool) (written int64) {
 
 func (f *fixture) isComplete(companyID string) bool {
 	f.Helper()
-	isComplete, err := f.byColor.IsComplete(f.Context(), f.table, companyID)
+	isComplete, err := f.colorMigration.IsComplete(f.Context(), f.table, companyID)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (f *fixture) isComplete(companyID string) bool {
 
 func (f *fixture) isCompleteForAll() bool {
 	f.Helper()
-	isComplete, err := f.byColor.IsCompleteForAll(f.Context(), f.table)
+	isComplete, err := f.colorMigration.IsCompleteForAll(f.Context(), f.table)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func (f *fixture) isCompleteForAll() bool {
 // countWrong returns the number of a company's notes that do not have this build's index keys.
 func (f *fixture) countWrong(companyID string) (wrong int) {
 	f.Helper()
-	from := table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true}
-	err := table.ForEachItem(f.Context(), f.table, from, func(item table.Item) error {
+	collection := table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true}
+	err := table.ForEachItem(f.Context(), f.table, collection, func(item table.Item) error {
 		var n note
 		if err := table.Decode(item, &n); err != nil {
 			return err
@@ -141,7 +141,7 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 		step = 5
 	}
 	for calls := 0; ; calls += step {
-		died := false
+		anyCrashed := false
 		for _, during := range []bool{false, true} {
 			faults := &apitest.CrashingTransport{}
 			faults.StopCrashing()
@@ -153,7 +153,7 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 			if crashed != (err != nil) {
 				t.Fatalf("after %d calls: died: %t, but the error is %v", calls, crashed, err)
 			}
-			died = died || crashed
+			anyCrashed = anyCrashed || crashed
 			complete := 0
 			for _, companyID := range f.companies {
 				if f.isComplete(companyID) {
@@ -172,7 +172,7 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 			}
 			f.requireComplete(fmt.Sprintf("after %d calls", calls))
 		}
-		if !died {
+		if !anyCrashed {
 			return
 		}
 		if calls > 100 {
@@ -183,15 +183,15 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 
 // requireComplete fails the test if the migration is not complete for a company or if a note lacks
 // its keys.
-func (f *fixture) requireComplete(when string) {
+func (f *fixture) requireComplete(stage string) {
 	f.Helper()
 	for _, companyID := range f.companies {
 		if wrong := f.countWrong(companyID); wrong > 0 || !f.isComplete(companyID) {
-			f.Errorf("%s: company %s: complete: %t, %d notes lack their keys", when, companyID, f.isComplete(companyID), wrong)
+			f.Errorf("%s: company %s: complete: %t, %d notes lack their keys", stage, companyID, f.isComplete(companyID), wrong)
 		}
 	}
 	if !f.isCompleteForAll() {
-		f.Errorf("%s: not complete for all companies", when)
+		f.Errorf("%s: not complete for all companies", stage)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestRunAgain(t *testing.T) {
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
 	f := newFixture(t, faults, 3, 4)
-	newcomer := f.table.NewID("co")
+	newCompanyID := f.table.NewID("co")
 	f.mustRun(false)
 	checked := 0
 	_, err := migration.Run(t.Context(), f.table, f.migrations(), f.companies, true, func(p migration.Progress) {
@@ -254,13 +254,13 @@ func TestRunAgain(t *testing.T) {
 		t.Fatal("the run did not die")
 	}
 	faults.StopCrashing()
-	if !f.isComplete(f.companies[0]) || f.isComplete(f.companies[1]) || f.isComplete(f.companies[2]) || f.isComplete(newcomer) || f.isCompleteForAll() {
+	if !f.isComplete(f.companies[0]) || f.isComplete(f.companies[1]) || f.isComplete(f.companies[2]) || f.isComplete(newCompanyID) || f.isCompleteForAll() {
 		t.Error("after the death: want the first company complete, and no other")
 	}
 	f.mustRun(false)
 	f.requireComplete("after the rest")
 	if _, err := migration.RunCompany(t.Context(), f.table, f.migrations(), f.companies[1], true, func(p migration.Progress) {
-		if f.isComplete(p.CompanyID) || !f.isComplete(f.companies[0]) || !f.isComplete(newcomer) {
+		if f.isComplete(p.CompanyID) || !f.isComplete(f.companies[0]) || !f.isComplete(newCompanyID) {
 			t.Error("during the check of one company: want all complete but this one")
 		}
 	}); err != nil {
@@ -383,11 +383,11 @@ func TestCompleteEmpty(t *testing.T) {
 			t.Errorf("%s: a new company is complete: %t, want true: %v", m, isComplete, err)
 		}
 	}
-	later := []migration.Migration{migration.New("later", "notes", "note#", keysOf)}
-	if isEmpty, err := migration.CompleteEmpty(t.Context(), c, later); isEmpty || err != nil {
+	laterMigrations := []migration.Migration{migration.New("later", "notes", "note#", keysOf)}
+	if isEmpty, err := migration.CompleteEmpty(t.Context(), c, laterMigrations); isEmpty || err != nil {
 		t.Errorf("a table with items is empty: %t, %v", isEmpty, err)
 	}
-	if pending, err := migration.Pending(t.Context(), c, append(later, migrations...)); err != nil || len(pending) != 1 {
+	if pending, err := migration.Pending(t.Context(), c, append(laterMigrations, migrations...)); err != nil || len(pending) != 1 {
 		t.Errorf("pending: %v, want the later migration: %v", pending, err)
 	}
 }
@@ -398,11 +398,11 @@ func TestIsCompleteCost(t *testing.T) {
 	f := newFixture(t, nil, 1, 1)
 	f.mustRun(false)
 	for _, companyID := range []string{f.companies[0], f.table.NewID("co")} {
-		ctx, request := apitest.Request(t)
-		if isComplete, err := f.byColor.IsComplete(ctx, f.table, companyID); err != nil || !isComplete {
+		ctx, request := apitest.NewRequest(t)
+		if isComplete, err := f.colorMigration.IsComplete(ctx, f.table, companyID); err != nil || !isComplete {
 			t.Fatalf("complete: %t, %v", isComplete, err)
 		}
-		if used := request.Units(); used.Calls != 1 || used.Read > 1 {
+		if used := request.Usage(); used.Calls != 1 || used.Read > 1 {
 			t.Errorf("%+v, want one call and one unit", used)
 		}
 	}

@@ -28,16 +28,16 @@ const (
 
 // Run runs the migrations for all companies. The caller must list companyIDs after the last
 // function of an earlier build has stopped. Run continues where an earlier call stopped, and skips
-// what is complete. If again is true, it checks every record of every company again, and no list
+// what is complete. If recheck is true, it checks every record of every company again, and no list
 // uses the indexes until that check is complete. Several processes may run the same migrations
 // concurrently. If one of them starts to check every record again, the others stop with an error.
 //
 // written is the number of records whose index keys this call changed. Run calls report after each
 // batch. It stops at the first error; the companies before it stay complete.
-func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
+func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, recheck bool, report func(Progress)) (written int64, err error) {
 	t = t.AsImport() // the feed of changes ignores these writes, because no field of a record changes
 	for _, m := range migrations {
-		n, err := m.run(ctx, t, companyIDs, again, report)
+		n, err := m.run(ctx, t, companyIDs, recheck, report)
 		if written += n; err != nil {
 			return written, fmt.Errorf("migration %s: %w", m, err)
 		}
@@ -46,14 +46,14 @@ func Run(ctx context.Context, t *table.Client, migrations []Migration, companyID
 }
 
 // RunCompany is Run for one company. It does not complete the migrations for all companies.
-func RunCompany(ctx context.Context, t *table.Client, migrations []Migration, companyID string, again bool, report func(Progress)) (written int64, err error) {
+func RunCompany(ctx context.Context, t *table.Client, migrations []Migration, companyID string, recheck bool, report func(Progress)) (written int64, err error) {
 	t = t.AsImport()
 	for _, m := range migrations {
 		all, err := m.begin(ctx, t, false)
 		if err != nil {
 			return written, fmt.Errorf("migration %s: %w", m, err)
 		}
-		n, err := m.runCompany(ctx, t, all, again, Progress{m, companyID, 1, 1, 0}, report)
+		n, err := m.runCompany(ctx, t, all, recheck, Progress{m, companyID, 1, 1, 0}, report)
 		if written += n; err != nil {
 			return written, fmt.Errorf("migration %s: %w", m, err)
 		}
@@ -61,14 +61,14 @@ func RunCompany(ctx context.Context, t *table.Client, migrations []Migration, co
 	return written, nil
 }
 
-func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
-	all, err := m.begin(ctx, t, again)
+func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string, recheck bool, report func(Progress)) (written int64, err error) {
+	all, err := m.begin(ctx, t, recheck)
 	if err != nil {
 		return 0, err
 	}
 	for n, companyID := range companyIDs {
-		filled, err := m.runCompany(ctx, t, all, false, Progress{m, companyID, n + 1, len(companyIDs), 0}, report)
-		if written += filled; err != nil {
+		companyWritten, err := m.runCompany(ctx, t, all, false, Progress{m, companyID, n + 1, len(companyIDs), 0}, report)
+		if written += companyWritten; err != nil {
 			return written, fmt.Errorf("company %s: %w", companyID, err)
 		}
 	}
@@ -82,25 +82,25 @@ func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string
 		return written, err
 	}
 	// Another process has completed the migration, or has begun a new round of checks.
-	now, err := m.get(ctx, t, everyCompany)
-	if err == nil && (now == nil || !now.equal(complete)) {
+	current, err := m.get(ctx, t, everyCompany)
+	if err == nil && (current == nil || !current.equal(complete)) {
 		err = errConcurrentRun
 	}
 	return written, err
 }
 
-// begin returns the mark for all companies, and creates it if it is missing. If again is true, it
+// begin returns the mark for all companies, and creates it if it is missing. If recheck is true, it
 // starts a new round, so the marks of all companies then count as incomplete.
-func (m Migration) begin(ctx context.Context, t *table.Client, again bool) (mark, error) {
+func (m Migration) begin(ctx context.Context, t *table.Client, recheck bool) (mark, error) {
 	for {
 		stored, err := m.get(ctx, t, everyCompany)
-		if err != nil || stored != nil && !again {
+		if err != nil || stored != nil && !recheck {
 			return valueOrZero(stored), err
 		}
 		next := mark{}
 		if stored != nil {
 			next.Round = stored.Round + 1
-		} else if again {
+		} else if recheck {
 			next.Round = 1
 		}
 		if err := m.put(ctx, t, everyCompany, stored, next); !errors.Is(err, errConcurrentRun) {
@@ -118,24 +118,24 @@ func valueOrZero(m *mark) mark {
 
 // runCompany runs the migration for one company. If another process runs it for the same company,
 // it continues from the mark of that process.
-func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, again bool, at Progress, report func(Progress)) (written int64, err error) {
+func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, recheck bool, progress Progress, report func(Progress)) (written int64, err error) {
 	for {
-		own, err := m.get(ctx, t, at.CompanyID)
-		if err != nil || isComplete(own, all) && !again {
+		own, err := m.get(ctx, t, progress.CompanyID)
+		if err != nil || isComplete(own, all) && !recheck {
 			return written, err
 		}
 		if own != nil && own.Round > all.Round {
 			return written, errConcurrentRun // resetting the mark would undo the new round that another process started
 		}
-		if again || own != nil && own.Round != all.Round {
-			err = m.put(ctx, t, at.CompanyID, own, mark{Round: all.Round})
+		if recheck || own != nil && own.Round != all.Round {
+			err = m.put(ctx, t, progress.CompanyID, own, mark{Round: all.Round})
 			if own = (&mark{Round: all.Round}); err == nil {
-				again = false
+				recheck = false
 			}
 		}
 		if err == nil {
 			var n int64
-			n, err = m.fill(ctx, t, own, all.Round, at, report)
+			n, err = m.processRecords(ctx, t, own, all.Round, progress, report)
 			written += n
 		}
 		if !errors.Is(err, errConcurrentRun) {
@@ -144,9 +144,9 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 	}
 }
 
-// fill checks the company's records that come after those its mark covers, and then marks the
-// company as complete.
-func (m Migration) fill(ctx context.Context, t *table.Client, own *mark, round int64, at Progress, report func(Progress)) (written int64, err error) {
+// processRecords applies the migration to the company's records that come after those its mark
+// covers, and then marks the company as complete.
+func (m Migration) processRecords(ctx context.Context, t *table.Client, own *mark, round int64, progress Progress, report func(Progress)) (written int64, err error) {
 	next := valueOrZero(own)
 	next.Round = round
 	var batch []table.Item
@@ -160,19 +160,19 @@ func (m Migration) fill(ctx context.Context, t *table.Client, own *mark, round i
 			next.Checked += int64(len(batch))
 			batch = nil
 		}
-		at.Checked = next.Checked
-		report(at)
-		if err := m.put(ctx, t, at.CompanyID, own, next); err != nil {
+		progress.Checked = next.Checked
+		report(progress)
+		if err := m.put(ctx, t, progress.CompanyID, own, next); err != nil {
 			return err
 		}
 		own = new(next)
 		return nil
 	}
-	from := table.Collection{Partition: table.Partition(at.CompanyID, m.area), Prefix: m.prefix, Consistent: true}
+	collection := table.Collection{Partition: table.Partition(progress.CompanyID, m.area), Prefix: m.prefix, Consistent: true}
 	if next.After != "" {
-		from.Prefix, from.Until = next.After+"!", m.prefix+"~" // the bounds use characters that do not occur in ids
+		collection.Prefix, collection.Until = next.After+"!", m.prefix+"~" // the bounds use characters that do not occur in ids
 	}
-	err = table.ForEachItem(ctx, t, from, func(item table.Item) error {
+	err = table.ForEachItem(ctx, t, collection, func(item table.Item) error {
 		if batch = append(batch, item); len(batch) < m.batch {
 			return nil
 		}

@@ -121,12 +121,12 @@ func mayFit(value []byte, bytesMax int) bool {
 // value fits. ok reports whether it fits.
 func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedValue, ok bool) {
 	size := sizeOf(parts)
-	bySize := make([]int, len(parts))
-	for i := range bySize {
-		bySize[i] = i
+	indexesBySize := make([]int, len(parts))
+	for i := range indexesBySize {
+		indexesBySize[i] = i
 	}
-	slices.SortStableFunc(bySize, func(a, b int) int { return len(parts[b].value) - len(parts[a].value) })
-	for _, i := range bySize {
+	slices.SortStableFunc(indexesBySize, func(a, b int) int { return len(parts[b].value) - len(parts[a].value) })
+	for _, i := range indexesBySize {
 		if size <= bytesMax {
 			break
 		}

@@ -78,13 +78,13 @@ func (v View) List(list []byte) ListText {
 	out := ListText{Length: len(items)}
 	out.JSON = append(out.JSON, `{"items":[`...)
 	const end = len("]}")
-	alone := v.BytesMax - len(out.JSON) - end
+	itemBytesMax := v.BytesMax - len(out.JSON) - end
 	for _, item := range items {
 		members := v.shownMembers(item)
 		var outlined []OutlinedValue
-		if sizeOf(members) > alone {
+		if sizeOf(members) > itemBytesMax {
 			var text []byte
-			text, outlined = fit(join('{', members), place{}, alone)
+			text, outlined = fit(join('{', members), place{}, itemBytesMax)
 			members = slices.Collect(partsOf(text))
 		}
 		if out.End > 0 && len(out.JSON)+len(",")+sizeOf(members)+end > v.BytesMax {
@@ -101,20 +101,20 @@ func (v View) List(list []byte) ListText {
 }
 
 // At returns the Text for the value at a pointer into a record. If the pointer ends with a slice
-// and more of the value follows, rest says how to continue. The error for an invalid pointer says
-// which part of it matches nothing, and what is there instead.
-func At(record []byte, pointer string, bytesMax int) (text Text, rest string, err error) {
-	value, part, err := resolve(record, pointer)
+// and more of the value follows, restHint says how to continue. The error for an invalid pointer
+// says which part of it matches nothing, and what is there instead.
+func At(record []byte, pointer string, bytesMax int) (text Text, restHint string, err error) {
+	value, selection, err := resolve(record, pointer)
 	if err != nil {
 		return Text{}, "", err
 	}
 	at := place{pointer, 0}
-	if part != nil {
-		at = place{part.parent, part.first}
-		if part.last+1 < part.length {
-			rest = part.String()
+	if selection != nil {
+		at = place{selection.parent, selection.first}
+		if selection.last+1 < selection.length {
+			restHint = selection.String()
 		}
 	}
 	text.JSON, text.Outlined = fit(value, at, bytesMax)
-	return text, rest, nil
+	return text, restHint, nil
 }

@@ -99,7 +99,7 @@ func TestList(t *testing.T) {
 	item := func(n, size int) string {
 		return fmt.Sprintf(`{"id":"%d","companyId":"co_1","text":"%s"}`, n, strings.Repeat("x", size))
 	}
-	const each = len(`{"id":"1","text":""},`)
+	const itemBytes = len(`{"id":"1","text":""},`)
 	for _, c := range []struct {
 		sizes    []int
 		bytesMax int
@@ -107,8 +107,8 @@ func TestList(t *testing.T) {
 		outlined bool
 	}{
 		{nil, 1000, 0, false},
-		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(each+10) + len("}"), 3, false},
-		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(each+10), 2, false},
+		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(itemBytes+10) + len("}"), 3, false},
+		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(itemBytes+10), 2, false},
 		{[]int{900, 900, 10}, 1000, 1, false},
 		{[]int{10, 5000, 10}, 1000, 3, true},
 		{[]int{5000, 5000, 10}, 1000, 3, true},
@@ -180,7 +180,7 @@ func TestRowsAreCut(t *testing.T) {
 		points = append(points, point(fmt.Sprintf("2026-02-%02d", n/2+1), []string{"a", "b"}[n%2], []string{"null", `{"a":"1"}`}[n%2], fmt.Sprint(n), "null"))
 	}
 	list := []byte(`{"items":[` + strings.Join(points, ",") + `]}`)
-	before := 0
+	previous := 0
 	for bytesMax := 100; bytesMax < 1200; bytesMax += 7 {
 		got := modeltext.View{BytesMax: bytesMax}.Rows(list, pointColumns)
 		var table struct {
@@ -195,32 +195,32 @@ func TestRowsAreCut(t *testing.T) {
 			shown += len(s.Rows)
 		}
 		switch {
-		case shown != got.End-got.First || got.End != 41 || got.Length != 41 || shown < before || shown == 0:
-			t.Errorf("%d bytes: %d rows, %d before, %+v", bytesMax, shown, before, got)
+		case shown != got.End-got.First || got.End != 41 || got.Length != 41 || shown < previous || shown == 0:
+			t.Errorf("%d bytes: %d rows, %d before, %+v", bytesMax, shown, previous, got)
 		case len(got.JSON) > bytesMax && shown > 1:
 			t.Errorf("%d bytes: %d", bytesMax, len(got.JSON))
 		case slices.Contains(table.Columns, "currency") != (shown == 41):
 			t.Errorf("%d rows with the columns %v", shown, table.Columns)
 		}
-		before = shown
+		previous = shown
 	}
-	if before != 41 {
-		t.Errorf("only %d rows", before)
+	if previous != 41 {
+		t.Errorf("only %d rows", previous)
 	}
 }
 
-const nested = `{"id":"a","findings":{"pages":[{"url":"/a","words":["x","y","z"]},{"url":"/b"}],"a/b":{"m~n":1},"":"empty","0-1":"a key","note":"Grüße, 世界"},"n":12.50,"none":null,"list":[]}`
+const nestedRecord = `{"id":"a","findings":{"pages":[{"url":"/a","words":["x","y","z"]},{"url":"/b"}],"a/b":{"m~n":1},"":"empty","0-1":"a key","note":"Grüße, 世界"},"n":12.50,"none":null,"list":[]}`
 
 // Ensure a pointer can lead to any value, as RFC 6901 defines, and a slice to a part of a value.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for pointer, want := range map[string]string{
-		"": nested, "/n": "12.50", "/none": "null", "/findings/pages/0/url": `"/a"`, "/findings/a~1b/m~0n": "1", "/findings/": `"empty"`,
+		"": nestedRecord, "/n": "12.50", "/none": "null", "/findings/pages/0/url": `"/a"`, "/findings/a~1b/m~0n": "1", "/findings/": `"empty"`,
 		"/findings/0-1": `"a key"`, "/findings/1-2": `{"a/b":{"m~n":1},"":"empty"}`, "/findings/pages/0-0": `[{"url":"/a","words":["x","y","z"]}]`,
 		"/findings/pages/1-99": `[{"url":"/b"}]`, "/findings/pages/0/words/1-2": `["y","z"]`, "/findings/pages/0/words/2": `"z"`,
 		"/findings/note/0-4": `"Grüße"`, "/findings/note/7-8": `"世界"`, "/findings/note/7-7": `"世"`, "/list": "[]",
 	} {
-		text, _, err := modeltext.At([]byte(nested), pointer, 1000)
+		text, _, err := modeltext.At([]byte(nestedRecord), pointer, 1000)
 		if err != nil || string(text.JSON) != want {
 			t.Errorf("%s: %s, %v; want %s", pointer, text.JSON, err, want)
 		}
@@ -231,7 +231,7 @@ func TestAt(t *testing.T) {
 		"/findings/pages/0/words/0-1": `These are entries 0 to 1 of 3; the next: at "/findings/pages/0/words/2-2".`,
 		"/findings/pages/0-1":         "", "/findings/pages/1-5": "", "/findings/pages/0": "",
 	} {
-		if _, rest, err := modeltext.At([]byte(nested), pointer, 1000); err != nil || rest != want {
+		if _, rest, err := modeltext.At([]byte(nestedRecord), pointer, 1000); err != nil || rest != want {
 			t.Errorf("%s: %q, %v; want %q", pointer, rest, err, want)
 		}
 	}
@@ -269,16 +269,16 @@ func TestErrAt(t *testing.T) {
 		"/list/0-5":              `"/list": the slice 0-5 is outside: there are 0 entries, counted from 0`,
 		"/findings/a~1b/nothing": `"/findings/a~1b" is an object without "nothing"; it has "m~n"`,
 	} {
-		if text, _, err := modeltext.At([]byte(nested), pointer, 1000); err == nil || err.Error() != want {
+		if text, _, err := modeltext.At([]byte(nestedRecord), pointer, 1000); err == nil || err.Error() != want {
 			t.Errorf("%s: %s, %v; want %s", pointer, text.JSON, err, want)
 		}
 	}
-	var many strings.Builder
-	many.WriteString(`{"a":{"k0":0`)
+	var record strings.Builder
+	record.WriteString(`{"a":{"k0":0`)
 	for n := range 3000 {
-		fmt.Fprintf(&many, `,"%s%d":0`, strings.Repeat("n", 300), n)
+		fmt.Fprintf(&record, `,"%s%d":0`, strings.Repeat("n", 300), n)
 	}
-	if _, _, err := modeltext.At([]byte(many.String()+"}}"), "/a/"+strings.Repeat("x", 100_000), 1000); err == nil || len(err.Error()) > 2500 || !strings.HasSuffix(err.Error(), "and 2981 more") {
+	if _, _, err := modeltext.At([]byte(record.String()+"}}"), "/a/"+strings.Repeat("x", 100_000), 1000); err == nil || len(err.Error()) > 2500 || !strings.HasSuffix(err.Error(), "and 2981 more") {
 		t.Errorf("the error is too long or does not say how many there are: %v", err)
 	}
 }
@@ -335,14 +335,14 @@ func randomValue(r *rand.Rand, n int) any {
 		return text(n)
 	case kind < 3:
 		out := []any{}
-		for each := 1 + r.Intn(n); n > 0; n -= each {
-			out = append(out, randomValue(r, min(n, each)))
+		for chunk := 1 + r.Intn(n); n > 0; n -= chunk {
+			out = append(out, randomValue(r, min(n, chunk)))
 		}
 		return out
 	default:
 		out := map[string]any{}
-		for each := 1 + r.Intn(n); n > 0; n -= each + 5 {
-			out[text(r.Intn(8))+fmt.Sprint(len(out))] = randomValue(r, min(n, each))
+		for chunk := 1 + r.Intn(n); n > 0; n -= chunk + 5 {
+			out[text(r.Intn(8))+fmt.Sprint(len(out))] = randomValue(r, min(n, chunk))
 		}
 		return out
 	}

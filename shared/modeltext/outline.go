@@ -38,9 +38,9 @@ func outline(value []byte) []byte {
 		}
 		return append(keys.text, "}}"...)
 	case '[':
-		form := arrayShapeOf(value)
-		keys := keyList{text: fmt.Appendf(out, `,"entries":%d,"of":"%s","keys":{`, form.entries, form.types)}
-		for _, k := range form.keys {
+		shape := arrayShapeOf(value)
+		keys := keyList{text: fmt.Appendf(out, `,"entries":%d,"of":"%s","keys":{`, shape.entries, shape.types)}
+		for _, k := range shape.keys {
 			keys.add(k.name, k.types.String())
 		}
 		return append(keys.text, "}}"...)

@@ -61,9 +61,9 @@ func parseSlice(token string) (s slice, ok bool) {
 	return s, ok
 }
 
-// resolve returns the value at a pointer. If the pointer ends with a slice, part describes the
+// resolve returns the value at a pointer. If the pointer ends with a slice, selection describes the
 // slice. The error says which token matches nothing, and what is there instead.
-func resolve(value []byte, pointer string) (found []byte, part *slice, err error) {
+func resolve(value []byte, pointer string) (found []byte, selection *slice, err error) {
 	tokens := strings.Split(pointer, "/")[1:]
 	at := ""
 	for i, token := range tokens {
@@ -149,7 +149,7 @@ const (
 // notFoundError returns the error for a name that the value at a pointer does not contain. The
 // error says what the value does contain.
 func notFoundError(value []byte, at, name string) error {
-	what := ""
+	hint := ""
 	switch value[0] {
 	case '{':
 		var names []string
@@ -158,16 +158,16 @@ func notFoundError(value []byte, at, name string) error {
 				break
 			}
 		}
-		what = "; it has no entries"
+		hint = "; it has no entries"
 		if len(names) > 0 {
-			what = "; it has " + quoteNames(names, count(value))
+			hint = "; it has " + quoteNames(names, count(value))
 		}
 		if len(name) <= suggestedBytesMax {
-			if near := schema.Nearest(name, names); near != "" {
-				what = fmt.Sprintf("; did you mean %.100q?", near)
+			if nearest := schema.Nearest(name, names); nearest != "" {
+				hint = fmt.Sprintf("; did you mean %.100q?", nearest)
 			}
 		}
-		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, what)
+		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, hint)
 	case '[':
 		return fmt.Errorf("%s is an array of %d entries without %.100q; take an index from 0 or a slice such as 0-19", quoteAt(at), count(value), name)
 	case '"':

@@ -78,17 +78,17 @@ func (v View) table(items [][]byte, c Columns) table {
 	for n, item := range items {
 		r := row{cells: cells[width*n : width*(n+1)]}
 		for name, value := range members(item) {
-			plain := name[1 : len(name)-1]
+			unquoted := name[1 : len(name)-1]
 			for i := range c.Series {
-				if string(plain) == c.Series[i] {
+				if string(unquoted) == c.Series[i] {
 					series[i] = value
 				}
 			}
-			if string(plain) == c.Day {
+			if string(unquoted) == c.Day {
 				r.cells[0] = value
 			}
 			for i := range t.names {
-				if string(plain) == t.names[i] {
+				if string(unquoted) == t.names[i] {
 					r.cells[1+i] = value
 				}
 			}

@@ -54,7 +54,7 @@ func (k *Kind[T]) Key(companyID, id string) table.Key {
 // ChangeSource returns the source that recognises changes to records of the kind. The status of a
 // change is the value of the record's status field, if it has one.
 func (k *Kind[T]) ChangeSource() change.Source {
-	return change.Records(k.Change, areaOf(k.Path), k.SortPrefix, statusAttribute(reflect.TypeFor[T]()))
+	return change.RecordSource(k.Change, areaOf(k.Path), k.SortPrefix, statusAttribute(reflect.TypeFor[T]()))
 }
 
 func statusAttribute(record reflect.Type) string {
@@ -77,8 +77,8 @@ func (k *Kind[T]) Keys(r T) (keys table.Keys) {
 
 // Collection returns the collection that contains all records of a company, ordered by id.
 func (k *Kind[T]) Collection(companyID string) table.Collection {
-	all := k.Key(companyID, "")
-	return table.Collection{Partition: all.PK, Prefix: all.SK, Consistent: k.Consistent}
+	prefixKey := k.Key(companyID, "")
+	return table.Collection{Partition: prefixKey.PK, Prefix: prefixKey.SK, Consistent: k.Consistent}
 }
 
 // The Go names of the fields that every record has.
@@ -108,13 +108,13 @@ func (k Kind[T]) Store(t *table.Client) Store[T] {
 }
 
 func requireFields(record reflect.Type) {
-	text := reflect.TypeFor[string]()
+	stringType := reflect.TypeFor[string]()
 	for _, required := range []struct {
-		name string
-		of   reflect.Type
-	}{{idField, text}, {companyField, text}, {createdField, reflect.PointerTo(text)}, {updatedField, reflect.PointerTo(text)}} {
-		if f, has := record.FieldByName(required.name); !has || f.Type != required.of {
-			panic(fmt.Sprintf("record: %s has no field %s of type %s", record, required.name, required.of))
+		name      string
+		fieldType reflect.Type
+	}{{idField, stringType}, {companyField, stringType}, {createdField, reflect.PointerTo(stringType)}, {updatedField, reflect.PointerTo(stringType)}} {
+		if f, ok := record.FieldByName(required.name); !ok || f.Type != required.fieldType {
+			panic(fmt.Sprintf("record: %s has no field %s of type %s", record, required.name, required.fieldType))
 		}
 	}
 }
@@ -148,9 +148,9 @@ func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) 
 }
 
 // SetIdentity gives a new record its id, its company and its times.
-func (s Store[T]) SetIdentity(companyID string, r *T) { identify(s.table, s.Prefix, companyID, r) }
+func (s Store[T]) SetIdentity(companyID string, r *T) { setIdentity(s.table, s.Prefix, companyID, r) }
 
-func identify(t *table.Client, prefix, companyID string, record any) {
+func setIdentity(t *table.Client, prefix, companyID string, record any) {
 	now, v := t.Now(), reflect.ValueOf(record).Elem()
 	v.FieldByName(idField).SetString(t.NewID(prefix))
 	v.FieldByName(companyField).SetString(companyID)
@@ -179,7 +179,7 @@ func (s Store[T]) Transfer() transfer.Type {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
 	}
 	stored := transfer.DefineStored(s.Name, s.Prefix, fieldProblems[T], s.table, s.Keys, owner, transfer.ExportEach[T](s.table, s.Collection))
-	return transfer.KeepRules[createBody[T]](stored)
+	return transfer.WithRulesOf[createBody[T]](stored)
 }
 
 // createBody is the body of a create.

@@ -63,7 +63,7 @@ func TestStore(t *testing.T) {
 	if got, err := store.Get(ctx, s.CompanyID, l.ID); err != nil || *got.Name != "b" {
 		t.Errorf("Get returns %+v, error %v; want the name b", got, err)
 	}
-	for name, reach := range map[string]func(companyID, id string) error{
+	for name, call := range map[string]func(companyID, id string) error{
 		"get": func(companyID, id string) error { _, err := store.Get(ctx, companyID, id); return err },
 		"modify": func(companyID, id string) error {
 			_, err := store.Modify(ctx, companyID, id, func(*testRecord) error { return nil })
@@ -73,10 +73,10 @@ func TestStore(t *testing.T) {
 			return store.Remove(ctx, companyID, id, func(testRecord) error { return nil })
 		},
 	} {
-		if err := reach(other, l.ID); !errors.Is(err, fault.ErrNotFound) {
+		if err := call(other, l.ID); !errors.Is(err, fault.ErrNotFound) {
 			t.Errorf("%s of another company: %v", name, err)
 		}
-		if err := reach(s.CompanyID, "lmp_none"); !errors.Is(err, fault.ErrNotFound) {
+		if err := call(s.CompanyID, "lmp_none"); !errors.Is(err, fault.ErrNotFound) {
 			t.Errorf("%s of no record: %v", name, err)
 		}
 	}

@@ -39,7 +39,7 @@ type Store[T any] interface {
 type Operations struct {
 	area                              string
 	change                            change.Type
-	removes                           []change.Type
+	removedTypes                      []change.Type
 	collectionPath, recordPath        string // the path of the collection, and the path of one record
 	limit                             int
 	list, get, create, update, remove api.Function
@@ -57,7 +57,7 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 // Only New and NewNested have type parameters, because each instance of a generic function
 // increases the size of the program.
 func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID string) S) Operations {
-	o := Operations{area: kind.Area(), change: kind.Change, removes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
+	o := Operations{area: kind.Area(), change: kind.Change, removedTypes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()
 	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
@@ -150,21 +150,21 @@ func (in unpagedInput) bounds() (parentID, after string, limit int) {
 // List declares the operation that lists the records. By default, a page has up to 50 records; the
 // caller may ask for up to 200.
 func (o Operations) List(id, summary, description string) api.Operation {
-	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
+	return o.declareList(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
 // ListShortPages is like List, but for large records. By default, a page has up to 25 records; the
 // caller may ask for up to 100.
 func (o Operations) ListShortPages(id, summary, description string) api.Operation {
-	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
+	return o.declareList(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
 
 // ListAll declares the operation that lists all records on one page, if they fit into a response.
 func (o Operations) ListAll(id, summary, description string) api.Operation {
-	return o.lists(reflect.TypeFor[unpagedInput](), id, summary, description)
+	return o.declareList(reflect.TypeFor[unpagedInput](), id, summary, description)
 }
 
-func (o Operations) lists(in reflect.Type, id, summary, description string) api.Operation {
+func (o Operations) declareList(in reflect.Type, id, summary, description string) api.Operation {
 	o.list.In = in
 	return api.Declare(o.readSpec(o.collectionPath, id, summary, description), o.list)
 }
@@ -193,7 +193,7 @@ func (o Operations) Update(id, summary, description string) api.Operation {
 // store can return.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
-	spec.Errors, spec.Changes = errors, append(spec.Changes, o.removes...)
+	spec.Errors, spec.Changes = errors, append(spec.Changes, o.removedTypes...)
 	return api.Declare(spec, o.remove)
 }
 

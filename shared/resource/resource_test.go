@@ -109,14 +109,14 @@ func operations(t *table.Client) []api.Operation {
 // Ensure the paths, methods, scopes, effects and errors of the operations follow from the kind.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	const company = "/v1/companies/{companyId}/context/rooms"
+	const roomsPath = "/v1/companies/{companyId}/context/rooms"
 	var got []string
 	for _, op := range operations(nil) {
 		var arguments []string
 		for _, f := range op.Input {
-			arguments = append(arguments, f.Argument())
+			arguments = append(arguments, f.ArgumentName())
 		}
-		got = append(got, fmt.Sprint(op.ID, " ", op.Method, " ", strings.TrimPrefix(op.Path, company), " ", op.Scope, " ", op.Effect, " ", op.Errors, " ", arguments))
+		got = append(got, fmt.Sprint(op.ID, " ", op.Method, " ", strings.TrimPrefix(op.Path, roomsPath), " ", op.Scope, " ", op.Effect, " ", op.Errors, " ", arguments))
 	}
 	want := []string{
 		"list_rooms GET  context:read 0 [] [limit cursor]",
@@ -148,9 +148,9 @@ func TestDeclarations(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, operations)
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	id := s.Call(t, key, "create_room", map[string]any{"name": "b"}).JSON(t)["id"]
-	with := func(pairs ...any) map[string]any {
+	roomArgs := func(pairs ...any) map[string]any {
 		out := map[string]any{"roomId": id}
 		for n := 0; n < len(pairs); n += 2 {
 			out[pairs[n].(string)] = pairs[n+1]
@@ -158,7 +158,7 @@ func TestOperations(t *testing.T) {
 		return out
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "defaults", Op: "get_room", Args: with(), WantFields: map[string]any{"name": "b", "note": nil, "open": true}},
+		{Name: "defaults", Op: "get_room", Args: roomArgs(), WantFields: map[string]any{"name": "b", "note": nil, "open": true}},
 		{Name: "another", Op: "create_room", Args: map[string]any{"name": "a", "note": "n", "open": nil}, WantFields: map[string]any{"note": "n", "open": true}},
 		{Name: "no name", Op: "create_room", Args: map[string]any{"note": "n"}, Want: 400, WantMessage: "body.name: is required"},
 		{Name: "the rule, for a create", Op: "create_room", Args: map[string]any{"name": "", "open": false}, Want: 400, WantMessage: "body.note: is required for a closed room"},
@@ -167,21 +167,21 @@ func TestOperations(t *testing.T) {
 				t.Errorf("the items are %v, want one with the name a", items)
 			}
 		}},
-		{Name: "update", Op: "update_room", Args: with("note", "x"), WantFields: map[string]any{"name": "b", "note": "x", "open": true}},
-		{Name: "absent keeps", Op: "update_room", Args: with("open", false), WantFields: map[string]any{"note": "x", "open": false}},
-		{Name: "the rule, for an update", Op: "update_room", Args: with("note", nil), Want: 400, WantMessage: "body.note: is required for a closed room"},
-		{Name: "null clears", Op: "update_room", Args: with("note", nil, "open", true), WantFields: map[string]any{"note": nil, "open": true}},
-		{Name: "null of a required one", Op: "update_room", Args: with("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
-		{Name: "a field of the service", Op: "update_room", Args: with("createdAt", "2026-01-01T00:00:00Z"), Want: 400, WantMessage: "createdAt: unknown"},
-		{Name: "condition of an update", Op: "update_room", Args: with("name", "c", "If-Match", `"other"`), Want: 412},
-		{Name: "condition of a delete", Op: "delete_room", Args: with("If-Match", `"other"`), Want: 412},
+		{Name: "update", Op: "update_room", Args: roomArgs("note", "x"), WantFields: map[string]any{"name": "b", "note": "x", "open": true}},
+		{Name: "absent keeps", Op: "update_room", Args: roomArgs("open", false), WantFields: map[string]any{"note": "x", "open": false}},
+		{Name: "the rule, for an update", Op: "update_room", Args: roomArgs("note", nil), Want: 400, WantMessage: "body.note: is required for a closed room"},
+		{Name: "null clears", Op: "update_room", Args: roomArgs("note", nil, "open", true), WantFields: map[string]any{"note": nil, "open": true}},
+		{Name: "null of a required one", Op: "update_room", Args: roomArgs("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
+		{Name: "a field of the service", Op: "update_room", Args: roomArgs("createdAt", "2026-01-01T00:00:00Z"), Want: 400, WantMessage: "createdAt: unknown"},
+		{Name: "condition of an update", Op: "update_room", Args: roomArgs("name", "c", "If-Match", `"other"`), Want: 412},
+		{Name: "condition of a delete", Op: "delete_room", Args: roomArgs("If-Match", `"other"`), Want: 412},
 		{Name: "third", Op: "create_room", Args: map[string]any{"name": "c"}},
 		{Name: "limit", Op: "create_room", Args: map[string]any{"name": "d"}, Want: 409, WantMessage: "there are 3 rooms already"},
-		{Name: "delete", Op: "delete_room", Args: with(), WantFields: map[string]any{"id": id, "deleted": true}},
-		{Name: "gone", Op: "get_room", Args: with(), Want: 404},
-		{Name: "update of none", Op: "update_room", Args: with("name", "c"), Want: 404},
-		{Name: "delete again", Op: "delete_room", Args: with(), Want: 404},
-		{Name: "the other scope", Key: s.Key(t, auth.ContextRead), Op: "create_room", Args: map[string]any{"name": "d"}, Want: 401},
+		{Name: "delete", Op: "delete_room", Args: roomArgs(), WantFields: map[string]any{"id": id, "deleted": true}},
+		{Name: "gone", Op: "get_room", Args: roomArgs(), Want: 404},
+		{Name: "update of none", Op: "update_room", Args: roomArgs("name", "c"), Want: 404},
+		{Name: "delete again", Op: "delete_room", Args: roomArgs(), Want: 404},
+		{Name: "the other scope", Key: s.IssueKey(t, auth.ContextRead), Op: "create_room", Args: map[string]any{"name": "d"}, Want: 401},
 	})
 }
 
@@ -195,12 +195,12 @@ func start(t *testing.T) *apitest.Service {
 func TestNestedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	key := s.Key(t)
-	one, other := s.Call(t, key, "create_room", map[string]any{"name": "a"}).JSON(t)["id"], s.Call(t, key, "create_room", map[string]any{"name": "b"}).JSON(t)["id"]
-	id := s.Call(t, key, "create_desk", map[string]any{"roomId": one, "name": "d"}).JSON(t)["id"]
-	at := func(roomID any) map[string]any { return map[string]any{"roomId": roomID, "deskId": id} }
-	named := func(roomID any) map[string]any { return map[string]any{"roomId": roomID, "deskId": id, "name": "e"} }
-	has := func(n int) func(*testing.T, apitest.Response) {
+	key := s.IssueKey(t)
+	firstRoom, otherRoom := s.Call(t, key, "create_room", map[string]any{"name": "a"}).JSON(t)["id"], s.Call(t, key, "create_room", map[string]any{"name": "b"}).JSON(t)["id"]
+	id := s.Call(t, key, "create_desk", map[string]any{"roomId": firstRoom, "name": "d"}).JSON(t)["id"]
+	deskArgs := func(roomID any) map[string]any { return map[string]any{"roomId": roomID, "deskId": id} }
+	namedDeskArgs := func(roomID any) map[string]any { return map[string]any{"roomId": roomID, "deskId": id, "name": "e"} }
+	checkCount := func(n int) func(*testing.T, apitest.Response) {
 		return func(t *testing.T, r apitest.Response) {
 			if got := len(r.Items(t)); got != n {
 				t.Errorf("%d desks, want %d", got, n)
@@ -208,16 +208,16 @@ func TestNestedRecords(t *testing.T) {
 		}
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "list", Op: "list_desks", Args: map[string]any{"roomId": one}, Check: has(1)},
-		{Name: "list of another", Op: "list_desks", Args: map[string]any{"roomId": other}, Check: has(0)},
+		{Name: "list", Op: "list_desks", Args: map[string]any{"roomId": firstRoom}, Check: checkCount(1)},
+		{Name: "list of another", Op: "list_desks", Args: map[string]any{"roomId": otherRoom}, Check: checkCount(0)},
 		{Name: "list of none", Op: "list_desks", Args: map[string]any{"roomId": "rom_none"}, Want: 404},
 		{Name: "create in none", Op: "create_desk", Args: map[string]any{"roomId": "rom_none", "name": "d"}, Want: 404},
-		{Name: "get", Op: "get_desk", Args: at(one), WantFields: map[string]any{"id": id, "roomId": one}},
-		{Name: "get of another", Op: "get_desk", Args: at(other), Want: 404},
-		{Name: "update of another", Op: "update_desk", Args: named(other), Want: 404},
-		{Name: "delete of another", Op: "delete_desk", Args: at(other), Want: 404},
-		{Name: "update", Op: "update_desk", Args: named(one), WantFields: map[string]any{"name": "e"}},
-		{Name: "delete", Op: "delete_desk", Args: at(one), WantFields: map[string]any{"id": id}},
+		{Name: "get", Op: "get_desk", Args: deskArgs(firstRoom), WantFields: map[string]any{"id": id, "roomId": firstRoom}},
+		{Name: "get of another", Op: "get_desk", Args: deskArgs(otherRoom), Want: 404},
+		{Name: "update of another", Op: "update_desk", Args: namedDeskArgs(otherRoom), Want: 404},
+		{Name: "delete of another", Op: "delete_desk", Args: deskArgs(otherRoom), Want: 404},
+		{Name: "update", Op: "update_desk", Args: namedDeskArgs(firstRoom), WantFields: map[string]any{"name": "e"}},
+		{Name: "delete", Op: "delete_desk", Args: deskArgs(firstRoom), WantFields: map[string]any{"id": id}},
 	})
 }
 

@@ -16,11 +16,11 @@ import (
 // Binder fills an input struct from the arguments of a call and collects all problems. Bind returns
 // the Binder of an HTTP request, and BindFlat that of a tool call.
 type Binder struct {
-	Input    reflect.Value // the input struct; not valid if there are Problems, or if NotFound or TooLarge is true
-	Problems []string      // each begins with the path of a field
-	NotFound bool          // whether the path contains an id that no record can have
-	TooLarge bool          // whether the body is larger than Source.BodyBytes; if so, nothing else was read
-	Page     CursorScope   // encodes the cursor of the next page
+	Input       reflect.Value // the input struct; not valid if there are Problems, or if NotFound or TooLarge is true
+	Problems    []string      // each begins with the path of a field
+	NotFound    bool          // whether the path contains an id that no record can have
+	TooLarge    bool          // whether the body is larger than Source.BodyBytesMax; if so, nothing else was read
+	CursorScope CursorScope   // encodes the cursor of the next page
 
 	filters          []string       // the values to which a cursor is bound: those in the path and query, except limit and cursor
 	sentValues       map[string]any // for Digest
@@ -75,9 +75,9 @@ func (b *Binder) bindJSON(f *Field, from Object) {
 func (b *Binder) bindField(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
 	if present && !f.isAbsentNull(a) {
-		b.recordForDigest(f, a)
+		b.recordSentArgument(f, a)
 	}
-	a, present = b.orDefault(f, path, a, present)
+	a, present = b.valueOrDefault(f, path, a, present)
 	if !present {
 		return
 	}
@@ -95,9 +95,9 @@ func (b *Binder) bindField(f *Field, a argument, present bool) {
 // field out.
 func (f *Field) isAbsentNull(a argument) bool { return a.isNull() && f.Null == NullAbsent }
 
-// orDefault returns the value to assign: the argument or, if that was left out, the default. ok is
-// false if there is neither.
-func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
+// valueOrDefault returns the value to assign: the argument or, if that was left out, the default.
+// ok is false if there is neither. If a required argument is missing, it adds a problem.
+func (b *Binder) valueOrDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
 	case present && !f.isAbsentNull(a):
 		return a, true
@@ -151,9 +151,9 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 		b.AddProblem(path, "must be a whole number%s", f.rangeText())
 		return
 	case Number:
-		if n, wrong, ok := a.asNumber(); ok {
-			if wrong != "" {
-				b.AddProblem(path, "%s", wrong)
+		if n, problem, ok := a.asNumber(); ok {
+			if problem != "" {
+				b.AddProblem(path, "%s", problem)
 			}
 			b.checkRange(f, path, n)
 			target.SetFloat(n)
@@ -197,23 +197,23 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 	}
 	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
 	for i, v := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		elementPath := fmt.Sprintf("%s[%d]", path, i)
 		if f.Fields != nil {
-			b.assignObject(f.Fields, at, target.Index(i), v)
+			b.assignObject(f.Fields, elementPath, target.Index(i), v)
 			continue
 		}
 		s, ok := v.(string)
 		if !ok {
-			b.AddProblem(at, "must be a string")
+			b.AddProblem(elementPath, "must be a string")
 			continue
 		}
 		if f.Enum != nil && !slices.Contains(f.Enum, s) {
-			b.AddProblem(at, "must be one of %s", strings.Join(f.Enum, ", "))
+			b.AddProblem(elementPath, "must be one of %s", strings.Join(f.Enum, ", "))
 		}
 		if n := utf8.RuneCountInString(s); f.ItemCharsMax > 0 && n > f.ItemCharsMax {
-			b.AddProblem(at, "must have at most %d characters, has %d", f.ItemCharsMax, n)
-		} else if wrong := f.formProblem(s); wrong != "" {
-			b.AddProblem(at, "%s", wrong)
+			b.AddProblem(elementPath, "must have at most %d characters, has %d", f.ItemCharsMax, n)
+		} else if problem := f.formProblem(s); problem != "" {
+			b.AddProblem(elementPath, "%s", problem)
 		}
 		target.Index(i).SetString(s)
 	}
@@ -243,10 +243,10 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 	b.checkUnknown(fields, InBody, path, o)
 	for i := range fields {
 		f := &fields[i]
-		at := path + "." + f.Name
+		fieldPath := path + "." + f.Name
 		v, present := o.Get(f.Name)
-		if a, ok := b.orDefault(f, at, argument{json: v}, present); ok {
-			b.assign(f, at, f.ValueIn(target), a)
+		if a, ok := b.valueOrDefault(f, fieldPath, argument{json: v}, present); ok {
+			b.assign(f, fieldPath, f.ValueIn(target), a)
 		}
 	}
 }
@@ -299,8 +299,8 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	case f.Max != nil && n > int(*f.Max):
 		b.AddProblem(path, "must have at most %d characters, has %d", int(*f.Max), n)
 	default:
-		if wrong := f.formProblem(s); wrong != "" {
-			b.AddProblem(path, "%s", wrong)
+		if problem := f.formProblem(s); problem != "" {
+			b.AddProblem(path, "%s", problem)
 		}
 	}
 }
@@ -326,14 +326,14 @@ func (b *Binder) checkRange(f *Field, path string, n float64) {
 }
 
 func (f *Field) rangeText() string {
-	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print a million as 1e+06
+	formatNumber := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print a million as 1e+06
 	switch {
 	case f.Min != nil && f.Max != nil:
-		return ", between " + spell(*f.Min) + " and " + spell(*f.Max)
+		return ", between " + formatNumber(*f.Min) + " and " + formatNumber(*f.Max)
 	case f.Min != nil:
-		return ", at least " + spell(*f.Min)
+		return ", at least " + formatNumber(*f.Min)
 	case f.Max != nil:
-		return ", at most " + spell(*f.Max)
+		return ", at most " + formatNumber(*f.Max)
 	}
 	return ""
 }

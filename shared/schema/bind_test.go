@@ -61,7 +61,7 @@ type shapes struct {
 
 // bindBody binds a body as the HTTP transport does.
 func bindBody(t reflect.Type, fields []schema.Field, text string) (*schema.Binder, []string) {
-	b := schema.Bind(t, fields, schema.Source{Body: []byte(text), BodyBytes: len(text)})
+	b := schema.Bind(t, fields, schema.Source{Body: []byte(text), BodyBytesMax: len(text)})
 	return b, b.Problems
 }
 
@@ -75,7 +75,7 @@ func bindShapes(text string) (shapes, []string) {
 // Ensure that a body is checked against every constraint in the tags, and that each problem begins
 // with the path of its field.
 func TestBodyProblems(t *testing.T) {
-	point := func(rest string) string {
+	pointBody := func(rest string) string {
 		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
 	}
 	for _, tt := range []struct{ name, body, want string }{
@@ -171,12 +171,12 @@ func TestBodyProblems(t *testing.T) {
 		{"map key too long", `{"dims":{"wxyz":"a"}}`, `body.dims.wxyz: must have at most 3 characters, has 4`},
 		{"map too large, one problem", `{"dims":{"a":1,"b":1,"c":1}}`, `body.dims: must have at most 2 keys, has 3`},
 		{"map is list", `{"dims":[]}`, `body.dims: must be an object`},
-		{"OK point", point(``), ``},
-		{"point unknown", point(`,"Key":1`), `body.points[0].Key: unknown property; did you mean key?`},
-		{"point bound", point(`,"note":"123456"`), `body.points[0].note: must have at most 5 characters, has 6`},
-		{"point null", point(`,"note":null`), `body.points[0].note: must not be null; clear it with ""`},
-		{"point repeated", point(`,"key":"b"`), `body.points[0].key: is repeated`},
-		{"point map", point(`,"dims":{"a":null}`), `body.points[0].dims.a: must be a string`},
+		{"OK point", pointBody(``), ``},
+		{"point unknown", pointBody(`,"Key":1`), `body.points[0].Key: unknown property; did you mean key?`},
+		{"point bound", pointBody(`,"note":"123456"`), `body.points[0].note: must have at most 5 characters, has 6`},
+		{"point null", pointBody(`,"note":null`), `body.points[0].note: must not be null; clear it with ""`},
+		{"point repeated", pointBody(`,"key":"b"`), `body.points[0].key: is repeated`},
+		{"point map", pointBody(`,"dims":{"a":null}`), `body.points[0].dims.a: must be a string`},
 		{"point is text", `{"points":["x"]}`, `body.points[0]: must be an object`},
 		{"point is null", `{"points":[null]}`, `body.points[0]: must be an object`},
 		{"no points", `{"points":[]}`, `body.points: must have 1 to 3 elements, has 0`},
@@ -206,7 +206,7 @@ func TestBodyProblems(t *testing.T) {
 		{"NUL in a list", `{"tags":["a","\u0000"]}`, `body.tags[1]: must not have the character U+0000`},
 		{"NUL in a map", `{"dims":{"a":"\u0000"}}`, `body.dims.a: must not have the character U+0000`},
 		{"NUL in a map's key", `{"dims":{"\u0000":"a"}}`, `body.dims.\u0000: must not have the character U+0000`},
-		{"NUL in an element", point(`,"note":"\u0000"`), `body.points[0].note: must not have the character U+0000`},
+		{"NUL in an element", pointBody(`,"note":"\u0000"`), `body.points[0].note: must not have the character U+0000`},
 		{"all problems", `{"name":1,"flag":1,"Flag":1}`, "body.name: must be a string\nbody.flag: must be a boolean\nbody.Flag: unknown property; did you mean flag?"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

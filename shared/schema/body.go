@@ -42,8 +42,8 @@ type RecordValidator interface {
 }
 
 // RequestEnum is the enum type of a record field for which a request can use only some of the
-// values. Accepts returns the zero value of the enum type that requests use instead.
-type RequestEnum interface{ Accepts() Enum }
+// values. RequestType returns the zero value of the enum type that requests use instead.
+type RequestEnum interface{ RequestType() Enum }
 
 // ElementTyper is a record with fields that can contain any JSON in an import, but only a list of
 // objects in a request. ElementType returns the type of the objects, or nil for any other field. It
@@ -104,8 +104,8 @@ func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	return t.Field(0).Type, true
 }
 
-// markReceived records in the input's Body that the request contains a property.
-func (b *Binder) markReceived(f *Field) {
+// markPropertySent records in the input's Body that the request contains a property.
+func (b *Binder) markPropertySent(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
 	properties := body.Field(1).Addr().Interface().(*Properties)
 	properties.sent = append(properties.sent, f)
@@ -122,19 +122,19 @@ const (
 // what the list is.
 const replacesListText = "replaces the list"
 
-// appendBody appends the fields of a record that a create or an update may set. at is the field
-// index of the Body in the input. It panics if a tag of the record is invalid.
-func appendBody(out []Field, record reflect.Type, operation string, at []int) []Field {
+// appendBody appends the fields of a record that a create or an update may set. parentIndex is the
+// field index of the Body in the input. appendBody panics if a tag of the record is invalid.
+func appendBody(out []Field, record reflect.Type, operation string, parentIndex []int) []Field {
 	if operation != bodyOfCreate && operation != bodyOfUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
-	out, firsts := slices.Grow(out, record.NumField()), len(out)
+	out, insertIndex := slices.Grow(out, record.NumField()), len(out)
 	eachField(record, nil, func(s reflect.StructField) {
-		set := settingOf(record, s)
-		if set.setBy != "" && set.setBy != operation || !set.settable() {
+		options := fieldOptionsOf(record, s)
+		if options.setBy != "" && options.setBy != operation || !options.settable() {
 			return
 		}
-		f := Field{In: InBody, index: slices.Concat(at, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
+		f := Field{In: InBody, index: slices.Concat(parentIndex, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
 		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
 		if typer, ok := reflect.Zero(record).Interface().(ElementTyper); ok {
 			if element := typer.ElementType(f.Name); element != nil {
@@ -144,10 +144,10 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 		f.describe(s)
 		AcceptNull(f.Fields) // an update replaces the whole list, so the new objects have no stored values that null could clear
 		f.restrictToRequestValues(s)
-		f.Required = operation == bodyOfCreate && set.mode == "required"
+		f.Required = operation == bodyOfCreate && options.mode == "required"
 		if operation == bodyOfUpdate {
 			f.Default = ""
-			if set.mode == "optional" {
+			if options.mode == "optional" {
 				f.Null = NullClears
 			}
 			if f.Kind == Array {
@@ -155,21 +155,22 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 				f.Doc += "; " + replacesListText
 			}
 		}
-		if !set.first {
+		if !options.first {
 			out = append(out, f)
 			return
 		}
-		out = slices.Insert(out, firsts, f)
-		firsts++
+		out = slices.Insert(out, insertIndex, f)
+		insertIndex++
 	})
 	return out
 }
 
 // eachField calls visit with each field of a record, including those of embedded structs. The Index
-// of each field is relative to the record, even for a field of an embedded struct.
-func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
+// of each field is relative to the record, even for a field of an embedded struct. parentIndex is
+// the field index of t in the record; it is nil for the record itself.
+func eachField(t reflect.Type, parentIndex []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
-		if f := fieldAt(t, at, i); f.Anonymous {
+		if f := fieldAt(t, parentIndex, i); f.Anonymous {
 			eachField(f.Type, f.Index, visit)
 		} else {
 			visit(f)
@@ -177,14 +178,14 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// fieldAt returns the i-th field of the struct t. The parameter at is the field index of t in an
-// outer struct that embeds it. The Index of the result is relative to the outer struct. fieldAt
-// panics on an invalid tag.
-func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
+// fieldAt returns the i-th field of the struct t. parentIndex is the field index of t in an outer
+// struct that embeds it. The Index of the result is relative to the outer struct. fieldAt panics on
+// an invalid tag.
+func fieldAt(t reflect.Type, parentIndex []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)
-	if len(at) > 0 {
-		f.Index = append(slices.Clip(at), i)
+	if len(parentIndex) > 0 {
+		f.Index = append(slices.Clip(parentIndex), i)
 	}
 	return f
 }
@@ -194,18 +195,19 @@ func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, 
 
 // fieldOptions holds the options in a field's set and default tags.
 type fieldOptions struct {
-	mode      string // "required", "optional", "filled" or ""
-	setBy     string // bodyOfCreate or bodyOfUpdate; empty if both may set the field
-	first     bool
-	defaulted bool
+	mode       string // "required", "optional", "filled" or ""
+	setBy      string // bodyOfCreate or bodyOfUpdate; empty if both may set the field
+	first      bool
+	hasDefault bool
 }
 
-func (s fieldOptions) settable() bool { return s.mode != "" || s.defaulted }
+func (s fieldOptions) settable() bool { return s.mode != "" || s.hasDefault }
 
-// settingOf returns the setting of a field. It panics on unknown or conflicting options.
-func settingOf(record reflect.Type, s reflect.StructField) (out fieldOptions) {
+// fieldOptionsOf returns the options in a field's tags. It panics on unknown or conflicting
+// options.
+func fieldOptionsOf(record reflect.Type, s reflect.StructField) (out fieldOptions) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
-	out.defaulted = s.Tag.Get("default") != ""
+	out.hasDefault = s.Tag.Get("default") != ""
 	tag, tagged := s.Tag.Lookup("set")
 	if !tagged {
 		return out
@@ -230,7 +232,7 @@ func settingOf(record reflect.Type, s reflect.StructField) (out fieldOptions) {
 	switch {
 	case !out.settable():
 		refuse("set says neither how the field is set, nor is there a default")
-	case out.defaulted && out.mode != "":
+	case out.hasDefault && out.mode != "":
 		refuse("a field with a default is not " + out.mode)
 	case out.mode == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice:
 		refuse("a field that null clears is a pointer or a slice")
@@ -242,7 +244,7 @@ func settingOf(record reflect.Type, s reflect.StructField) (out fieldOptions) {
 // may send.
 func (f *Field) restrictToRequestValues(s reflect.StructField) {
 	if n, ok := reflect.Zero(f.Type).Interface().(RequestEnum); ok {
-		f.Type = reflect.TypeOf(n.Accepts())
+		f.Type = reflect.TypeOf(n.RequestType())
 		f.setEnum()
 	}
 	f.check(s)

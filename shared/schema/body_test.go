@@ -15,7 +15,7 @@ import (
 // request.
 type shadeEnum string
 
-func (shadeEnum) Accepts() schema.Enum { return colour("") }
+func (shadeEnum) RequestType() schema.Enum { return colour("") }
 
 // testRecord is a record with a field for every possible value of the tags.
 type testRecord struct {
@@ -103,10 +103,10 @@ func TestBodyFields(t *testing.T) {
 }
 
 // bindRecord binds an input of type In to a JSON object.
-func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems []string) {
+func bindRecord[In any](t *testing.T, isCreate bool, text string) (in In, problems []string) {
 	t.Helper()
 	fields := schema.Fields(reflect.TypeFor[In]())
-	if post {
+	if isCreate {
 		schema.AcceptNull(fields)
 	}
 	o, problems := schema.ParseObject([]byte(text), "body")

@@ -51,11 +51,11 @@ func (c CursorScope) decode(cursor string) (position string, ok bool) {
 // bindCursor replaces the cursor in the input with its position. It must run after all filters are
 // bound.
 func (b *Binder) bindCursor(fields []Field, operation string) {
-	b.Page = CursorScope{operation, b.filters}
+	b.CursorScope = CursorScope{operation, b.filters}
 	for i := range fields {
 		target := fields[i].ValueIn(b.Input)
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
-			position, ok := b.Page.decode(string(cursor))
+			position, ok := b.CursorScope.decode(string(cursor))
 			if !ok {
 				b.AddProblem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; send the request without cursor to start again")
 			}

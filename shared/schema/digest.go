@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// recordForDigest records that an argument was sent, for Digest and for the Body of the input.
-func (b *Binder) recordForDigest(f *Field, a argument) {
+// recordSentArgument records that an argument was sent, for Digest and for the Body of the input.
+func (b *Binder) recordSentArgument(f *Field, a argument) {
 	if f.record != nil {
-		b.markReceived(f)
+		b.markPropertySent(f)
 	}
 	if b.sentValues == nil {
 		b.sentValues = map[string]any{}

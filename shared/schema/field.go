@@ -148,9 +148,9 @@ func deriveFields(t reflect.Type) []Field {
 	out := appendFields(make([]Field, 0, t.NumField()), t, nil)
 	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
 		ordered := make([]Field, 0, len(out))
-		for _, late := range []bool{false, true} {
+		for _, inBody := range []bool{false, true} {
 			for i := range out {
-				if (out[i].In == InBody) == late {
+				if (out[i].In == InBody) == inBody {
 					ordered = append(ordered, out[i])
 				}
 			}
@@ -174,11 +174,11 @@ var placesByTag = []struct {
 	tag string
 }{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
 
-// appendFields appends the fields of the struct t, which the input embeds. The parameter at is the
-// field index of t in the input.
-func appendFields(out []Field, t reflect.Type, at []int) []Field {
+// appendFields appends the fields of the struct t, which is the input or is embedded in it.
+// parentIndex is the field index of t in the input; it is nil for the input itself.
+func appendFields(out []Field, t reflect.Type, parentIndex []int) []Field {
 	for i := range t.NumField() {
-		f := fieldAt(t, at, i)
+		f := fieldAt(t, parentIndex, i)
 		if f.Anonymous {
 			if record, ok := recordOf(f.Type); ok {
 				out = appendBody(out, record, f.Tag.Get("body"), f.Index)
@@ -206,7 +206,7 @@ func appendFields(out []Field, t reflect.Type, at []int) []Field {
 }
 
 func (f *Field) describe(s reflect.StructField) {
-	t, clears := fieldValueType(s.Type)
+	t, isClearable := fieldValueType(s.Type)
 	f.Default = s.Tag.Get("default")
 	f.Required = f.In == InPath || (f.In != InHeader && t.Kind() != reflect.Pointer && t.Kind() != reflect.Slice && t.Kind() != reflect.Map && f.Default == "")
 	if s.Tag.Get("required") == "true" {
@@ -214,7 +214,7 @@ func (f *Field) describe(s reflect.StructField) {
 	}
 	f.rejectsNull = s.Tag.Get("null") == "never"
 	switch {
-	case clears:
+	case isClearable:
 		f.Null = NullClears
 	case !f.Required && f.In != InBody:
 		f.Null = NullAbsent
@@ -225,7 +225,7 @@ func (f *Field) describe(s reflect.StructField) {
 	f.Type = t
 	f.setEnum()
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
-	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
+	f.Min, f.Max = parseBound(s, "min"), parseBound(s, "max")
 	f.ItemsMax, f.ItemCharsMax = parseCount(s, "items"), parseCount(s, "each")
 	f.setReference(s)
 	switch t.Kind() {
@@ -359,7 +359,7 @@ func (f *Field) check(s reflect.StructField) {
 	}
 }
 
-func boundTag(s reflect.StructField, tag string) *float64 {
+func parseBound(s reflect.StructField, tag string) *float64 {
 	if n, ok := parseNumberTag(s, tag); ok {
 		return pointerTo(n)
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Argument returns the name of the field in the arguments of a tool, which form one flat object.
-// The header If-Match becomes ifMatch, for example; the names of other fields stay as they are.
-func (f Field) Argument() string {
+// ArgumentName returns the name of the field in the arguments of a tool, which form one flat
+// object. The header If-Match becomes ifMatch, for example; the names of other fields stay as they
+// are.
+func (f Field) ArgumentName() string {
 	if f.In != InHeader {
 		return f.Name
 	}
@@ -30,22 +31,22 @@ type FlatArguments struct {
 // BindFlat binds an input of type t with these fields to the arguments of a tool call. It adds a
 // problem for every argument that has no field. Models often send "5" instead of 5 and "true"
 // instead of true, so both forms are accepted here.
-func BindFlat(t reflect.Type, fields []Field, from FlatArguments) *Binder {
+func BindFlat(t reflect.Type, fields []Field, args FlatArguments) *Binder {
 	b := newBinder(t)
-	b.acceptsPlainText, b.Problems = true, slices.Clone(from.Problems)
-	if from.Arguments != nil || len(from.Problems) == 0 {
-		b.bindFlat(fields, from)
+	b.acceptsPlainText, b.Problems = true, slices.Clone(args.Problems)
+	if args.Arguments != nil || len(args.Problems) == 0 {
+		b.bindFlat(fields, args)
 	}
-	b.bindCursor(fields, from.Operation)
+	b.bindCursor(fields, args.Operation)
 	return b
 }
 
-func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
-	names := slices.Clone(from.ExtraNames)
+func (b *Binder) bindFlat(fields []Field, args FlatArguments) {
+	names := slices.Clone(args.ExtraNames)
 	for i := range fields {
 		f := &fields[i]
-		names = append(names, f.Argument())
-		value, present := from.Arguments.Get(f.Argument())
+		names = append(names, f.ArgumentName())
+		value, present := args.Arguments.Get(f.ArgumentName())
 		text, isText := value.(string)
 		switch {
 		case f.In == InPath && isText:
@@ -56,7 +57,7 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 			b.bindField(f, argument{json: value}, present)
 		}
 	}
-	for _, m := range from.Arguments {
+	for _, m := range args.Arguments {
 		if slices.Contains(names, m.name) {
 			continue
 		}

@@ -42,8 +42,8 @@ func TestFormatNames(t *testing.T) {
 		},
 	} {
 		for text, valid := range texts {
-			if wrong := schema.CheckFormat(format, text); (wrong == "") != valid {
-				t.Errorf("%s %.100q: problem %q, want it to be valid: %t", format, text, wrong, valid)
+			if problem := schema.CheckFormat(format, text); (problem == "") != valid {
+				t.Errorf("%s %.100q: problem %q, want it to be valid: %t", format, text, problem, valid)
 			}
 		}
 	}

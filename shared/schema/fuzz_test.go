@@ -37,7 +37,7 @@ func FuzzBind(f *testing.F) {
 	} {
 		f.Add(body)
 	}
-	referee := compileReference(f, shapeFields)
+	reference := compileReference(f, shapeFields)
 	f.Fuzz(func(t *testing.T, body string) {
 		got, problems := bindShapes(body)
 		for _, p := range problems {
@@ -48,20 +48,20 @@ func FuzzBind(f *testing.F) {
 		if hugeExponentPattern.MatchString(body) {
 			return // the schema validator would expand the huge number
 		}
-		value, wrong := parseStrictly(body)
-		if wrong == nil {
-			wrong = referee.Validate(value)
+		value, wantErr := parseStrictly(body)
+		if wantErr == nil {
+			wantErr = reference.Validate(value)
 		}
 		switch {
-		case wrong != nil && len(problems) == 0:
-			t.Fatalf("accepted %q: %v", body, wrong)
-		case wrong == nil && len(problems) > 0:
+		case wantErr != nil && len(problems) == 0:
+			t.Fatalf("accepted %q: %v", body, wantErr)
+		case wantErr == nil && len(problems) > 0:
 			for _, p := range problems {
 				if !isExpectedDifference(value, p) {
 					t.Fatalf("refused %q: %s", body, p)
 				}
 			}
-		case wrong == nil:
+		case wantErr == nil:
 			want := decodeShapes(t, value)
 			for i := range want.Points {
 				want.Points[i].TS = timestamp.Normalise(want.Points[i].TS)
@@ -156,18 +156,18 @@ var plainHostPattern = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}
 //   - a number that is not a float64 or that DynamoDB cannot store
 func isExpectedDifference(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
-	text := valueAt(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
-	switch spelled, _ := text.(string); {
+	found := valueAt(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
+	switch s, _ := found.(string); {
 	case place == "body.site":
-		u, err := url.Parse(spelled)
+		u, err := url.Parse(s)
 		if err == nil && (u.User != nil || !plainHostPattern.MatchString(u.Host)) {
 			return true
 		}
-		return err == nil && (nonURICharPattern.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
+		return err == nil && (nonURICharPattern.MatchString(s) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(s[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(s[len(u.Scheme)+1:], "?") || strings.HasPrefix(s[len(u.Scheme)+1:], "#") || strings.HasPrefix(s[len(u.Scheme)+1:], "//"))
 	case place == "body.at", strings.HasSuffix(place, "].ts"):
-		return strings.HasPrefix(spelled, "0000") || strings.HasPrefix(spelled, "0001-01-01") || strings.HasPrefix(spelled, "9999-12-31")
+		return strings.HasPrefix(s, "0000") || strings.HasPrefix(s, "0001-01-01") || strings.HasPrefix(s, "9999-12-31")
 	}
-	number, isNumber := text.(json.Number)
+	number, isNumber := found.(json.Number)
 	if !isNumber {
 		return false
 	}
@@ -248,19 +248,19 @@ func bindPage(t *testing.T, operation, board, status, cursor string) (schema.Cur
 	}
 	object, problems := schema.ParseObject(text, "arguments")
 	in := reflect.TypeFor[pageInput]()
-	overHTTP := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
-	asTool := schema.BindFlat(in, pageFields, schema.FlatArguments{Operation: operation, Arguments: object, Problems: problems})
-	scope, tool := overHTTP.Page, asTool.Page
-	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.NotFound != asTool.NotFound {
-		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, overHTTP.Problems, overHTTP.NotFound, asTool.Problems, asTool.NotFound)
+	httpBinder := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
+	toolBinder := schema.BindFlat(in, pageFields, schema.FlatArguments{Operation: operation, Arguments: object, Problems: problems})
+	scope, toolScope := httpBinder.CursorScope, toolBinder.CursorScope
+	if !slices.Equal(httpBinder.Problems, toolBinder.Problems) || httpBinder.NotFound != toolBinder.NotFound {
+		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, httpBinder.Problems, httpBinder.NotFound, toolBinder.Problems, toolBinder.NotFound)
 	}
-	if !slices.Equal(scope.Filters, tool.Filters) {
-		t.Fatalf("%s: over HTTP filters %q, as a tool %q", text, scope.Filters, tool.Filters)
+	if !slices.Equal(scope.Filters, toolScope.Filters) {
+		t.Fatalf("%s: over HTTP filters %q, as a tool %q", text, scope.Filters, toolScope.Filters)
 	}
-	if !reflect.DeepEqual(overHTTP.Input.Interface(), asTool.Input.Interface()) {
-		t.Fatalf("%s: over HTTP input %+v, as a tool %+v", text, overHTTP.Input, asTool.Input)
+	if !reflect.DeepEqual(httpBinder.Input.Interface(), toolBinder.Input.Interface()) {
+		t.Fatalf("%s: over HTTP input %+v, as a tool %+v", text, httpBinder.Input, toolBinder.Input)
 	}
-	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
+	return httpBinder.Input.Interface().(pageInput).Cursor, scope, httpBinder.Problems
 }
 
 // FuzzCursor checks that a list continues at the position in its cursor, over HTTP and as a tool.

@@ -114,11 +114,11 @@ var errTooLarge = errors.New("the text is too large")
 
 // syntaxProblem describes what makes the JSON as a whole invalid, and where.
 func syntaxProblem(text []byte, err error) string {
-	at, ok := errors.AsType[*jsontext.SyntacticError](err)
+	syntaxErr, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case !utf8.Valid(text):
 		return "is not valid UTF-8"
-	case ok && strings.Contains(at.Err.Error(), "surrogate"):
+	case ok && strings.Contains(syntaxErr.Err.Error(), "surrogate"):
 		return "is not valid Unicode: it has half of a surrogate pair"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "is not valid JSON: unexpected end of JSON input"
@@ -262,8 +262,8 @@ func (p *parser) readRaw() (json.RawMessage, error) {
 		p.addProblem(nulProblem)
 	}
 	err = jsontext.NewDecoder(bytes.NewBuffer(value)).SkipValue()
-	if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		p.addProblem(fmt.Sprintf("has an object in which the property %.100q is repeated", at.JSONPointer.LastToken()))
+	if syntaxErr, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		p.addProblem(fmt.Sprintf("has an object in which the property %.100q is repeated", syntaxErr.JSONPointer.LastToken()))
 	}
 	return json.RawMessage(value), value.Compact()
 }

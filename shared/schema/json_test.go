@@ -99,18 +99,18 @@ func TestParseObjectUnicode(t *testing.T) {
 // is kept.
 func TestParseObjectRepeated(t *testing.T) {
 	for _, size := range []int{1, 15, 16, 17, 100} {
-		for _, again := range []int{0, size / 2, size - 1} {
+		for _, repeatedIndex := range []int{0, size / 2, size - 1} {
 			var text strings.Builder
 			text.WriteString("{")
 			for i := range size {
 				fmt.Fprintf(&text, `"k%d":%d,`, i, i)
 			}
-			fmt.Fprintf(&text, `"k%d":"again"}`, again)
+			fmt.Fprintf(&text, `"k%d":"again"}`, repeatedIndex)
 			o, problems := schema.ParseObject([]byte(text.String()), "")
-			if want := fmt.Sprintf(".k%d: is repeated", again); len(problems) != 1 || problems[0] != want || len(o) != size {
-				t.Errorf("%d of %d: %v, %d members", again, size, problems, len(o))
+			if want := fmt.Sprintf(".k%d: is repeated", repeatedIndex); len(problems) != 1 || problems[0] != want || len(o) != size {
+				t.Errorf("%d of %d: %v, %d members", repeatedIndex, size, problems, len(o))
 			}
-			if v, _ := o.Get(fmt.Sprint("k", again)); v == "again" {
+			if v, _ := o.Get(fmt.Sprint("k", repeatedIndex)); v == "again" {
 				t.Error("the second value won")
 			}
 		}
@@ -164,8 +164,8 @@ func FuzzParseObject(f *testing.F) {
 		if len(problems) == 0 && (!valid || !utf8.ValidString(text)) {
 			t.Fatalf("accepted %q", text)
 		}
-		kept := len(problems) > 0 && (strings.HasSuffix(problems[0], "is repeated") || strings.HasSuffix(problems[0], "U+0000"))
-		if valid && len(problems) > 0 && o != nil && !kept {
+		isExpectedProblem := len(problems) > 0 && (strings.HasSuffix(problems[0], "is repeated") || strings.HasSuffix(problems[0], "U+0000"))
+		if valid && len(problems) > 0 && o != nil && !isExpectedProblem {
 			t.Fatalf("rejected %q: %v", text, problems)
 		}
 		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") && problems[0] != ": is nested more than 500 levels deep" {

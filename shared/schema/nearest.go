@@ -11,14 +11,14 @@ func Nearest(sent string, names []string) string {
 		return ""
 	}
 	sent = normalizeName(sent)
-	best, most := "", len(sent)/3
+	best, maxDistance := "", len(sent)/3
 	for _, name := range names {
 		other := normalizeName(name)
-		if len(other) > len(sent)+most || len(other) < len(sent)-most {
+		if len(other) > len(sent)+maxDistance || len(other) < len(sent)-maxDistance {
 			continue // the work grows with the square of the length
 		}
-		if d := distance(sent, other); d <= most && sent != "" {
-			best, most = name, d-1
+		if d := distance(sent, other); d <= maxDistance && sent != "" {
+			best, maxDistance = name, d-1
 		}
 	}
 	if best != "" || len(sent) < minPartChars {
@@ -79,8 +79,8 @@ func (b *Binder) didYouMean(sent string, names []string) string {
 	if len(b.Problems) >= suggestionsMax {
 		return ""
 	}
-	if near := Nearest(sent, names); near != "" {
-		return "; did you mean " + near + "?"
+	if nearest := Nearest(sent, names); nearest != "" {
+		return "; did you mean " + nearest + "?"
 	}
 	return ""
 }

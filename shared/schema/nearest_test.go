@@ -39,17 +39,17 @@ func TestNearest(t *testing.T) {
 func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {
-		o, wrong := schema.ParseObject([]byte(arguments), "arguments")
-		return schema.BindFlat(in, schema.Fields(in), schema.FlatArguments{Arguments: o, Problems: wrong}).Problems
+		o, parseProblems := schema.ParseObject([]byte(arguments), "arguments")
+		return schema.BindFlat(in, schema.Fields(in), schema.FlatArguments{Arguments: o, Problems: parseProblems}).Problems
 	}
 	names := make([]string, 22)
 	for n := range names {
 		names[n] = fmt.Sprintf(`"x%d":1`, n)
 	}
-	type titled struct {
+	type titleInput struct {
 		Title *string `json:"title" max:"9"`
 	}
-	got := problems(reflect.TypeFor[titled](), "{"+strings.Join(names, ",")+"}")
+	got := problems(reflect.TypeFor[titleInput](), "{"+strings.Join(names, ",")+"}")
 	for n := range names {
 		want := fmt.Sprintf("arguments.x%d: unknown argument", n)
 		if n < 20 {
@@ -59,7 +59,7 @@ func TestHintsOfUnknownArguments(t *testing.T) {
 			t.Errorf("%q, want %q", got[n], want)
 		}
 	}
-	if got, want := problems(reflect.TypeFor[titled](), `{"titel":1}`)[0], "arguments.titel: unknown argument; did you mean title?"; got != want {
+	if got, want := problems(reflect.TypeFor[titleInput](), `{"titel":1}`)[0], "arguments.titel: unknown argument; did you mean title?"; got != want {
 		t.Errorf("problem %q, want %q", got, want)
 	}
 	if got, want := problems(reflect.TypeFor[struct{}](), `{"x":1}`)[0], "arguments.x: unknown argument"; got != want {

@@ -38,7 +38,7 @@ func (Clearable[T]) clearable() {}
 type clearableMarker interface{ clearable() }
 
 // fieldValueType returns the type of the values in a struct field, and whether null clears them.
-func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
+func fieldValueType(t reflect.Type) (value reflect.Type, isClearable bool) {
 	if !t.Implements(reflect.TypeFor[clearableMarker]()) {
 		return t, false
 	}
@@ -73,24 +73,24 @@ const (
 )
 
 // Description returns what the field means, what a day looks like, and whether null clears it.
-func (f *Field) Description() string { return f.describedAs(f.Doc, dayText, clearText) }
+func (f *Field) Description() string { return f.buildDescription(f.Doc, dayText, clearText) }
 
 // ToolDescription is like Description, but for an argument of a tool. It uses fewer words, because
 // models read the descriptions of all tools at once.
 func (f *Field) ToolDescription() string {
-	return f.describedAs(cmp.Or(f.ToolDoc, f.Doc), toolDayText, toolClearText)
+	return f.buildDescription(cmp.Or(f.ToolDoc, f.Doc), toolDayText, toolClearText)
 }
 
-func (f *Field) describedAs(doc, day, clears string) string {
+func (f *Field) buildDescription(doc, dayNote, clearNote string) string {
 	var parts []string
 	if doc != "" {
 		parts = append(parts, doc)
 	}
 	if f.Format == "day" {
-		parts = append(parts, day)
+		parts = append(parts, dayNote)
 	}
 	if f.Null == NullClears {
-		parts = append(parts, clears)
+		parts = append(parts, clearNote)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -22,7 +22,7 @@ func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[rawInput]())
 	if got := schema.RawProperties(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
-		t.Fatalf("uncut %q, want findings and old", got)
+		t.Fatalf("raw properties %q, want findings and old", got)
 	}
 	const half = "body: is not valid Unicode: it has half of a surrogate pair"
 	for text, want := range map[string]struct {
@@ -84,7 +84,7 @@ func TestAnyJSONClears(t *testing.T) {
 // Ensure only the values of the properties in rawNames may be large. JSON with too many bytes
 // outside these values must be refused before those bytes are parsed into a tree.
 func TestSizeLimitOutsideRawValues(t *testing.T) {
-	const most = 1000
+	const bytesMax = 1000
 	names := func(n int) string {
 		var out strings.Builder
 		for i := range n {
@@ -98,10 +98,10 @@ func TestSizeLimitOutsideRawValues(t *testing.T) {
 		want bool
 	}{
 		"nothing else":       {`{"a":` + large + `}`, false},
-		"at the limit":       {`{"a":` + large + `,"b":"` + strings.Repeat("x", most-len(`{"a":,"b":""}`)) + `"}`, false},
-		"above it":           {`{"a":` + large + `,"b":"` + strings.Repeat("x", most-len(`{"a":,"b":""}`)+1) + `"}`, true},
-		"space at the end":   {`{"a":1}` + strings.Repeat(" ", most), true},
-		"space at the front": {strings.Repeat(" ", most) + `{"a":1}`, true},
+		"at the limit":       {`{"a":` + large + `,"b":"` + strings.Repeat("x", bytesMax-len(`{"a":,"b":""}`)) + `"}`, false},
+		"above it":           {`{"a":` + large + `,"b":"` + strings.Repeat("x", bytesMax-len(`{"a":,"b":""}`)+1) + `"}`, true},
+		"space at the end":   {`{"a":1}` + strings.Repeat(" ", bytesMax), true},
+		"space at the front": {strings.Repeat(" ", bytesMax) + `{"a":1}`, true},
 		"another property":   {`{"zz":` + large + `,"a":1}`, true},
 		"twice":              {`{"a":` + large + `,"a":` + large + `}`, true},
 		"twice, one small":   {`{"a":` + large + `,"a":1}`, false},
@@ -109,17 +109,17 @@ func TestSizeLimitOutsideRawValues(t *testing.T) {
 		"names within":       {`{"zz":{"a":1` + names(10_000) + `}}`, true},
 		"deep":               {`{"zz":{"a":` + large + `}}`, true},
 		"an array":           {large, true},
-		"a text":             {`"` + strings.Repeat("x", most) + `"`, true},
+		"a text":             {`"` + strings.Repeat("x", bytesMax) + `"`, true},
 		"a small text":       {`"a"`, false},
 		"not JSON":           {`{"zz":` + large, true},
 	} {
-		read := func() { _, _, _ = schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, most) }
-		o, problems, tooLarge := schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, most)
+		read := func() { _, _, _ = schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, bytesMax) }
+		o, problems, tooLarge := schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, bytesMax)
 		if tooLarge != c.want || tooLarge && (o != nil || problems != nil) {
 			t.Errorf("%s: %v, %d properties, %.200q", name, tooLarge, len(o), problems)
 		}
-		if got := testing.AllocsPerRun(1, read); got > most {
-			t.Errorf("%s: %.0f allocations, want at most one for each of the %d bytes that are read", name, got, most)
+		if got := testing.AllocsPerRun(1, read); got > bytesMax {
+			t.Errorf("%s: %.0f allocations, want at most one for each of the %d bytes that are read", name, got, bytesMax)
 		}
 	}
 }
@@ -132,15 +132,15 @@ func FuzzParseLarge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		whole, problems := schema.ParseObject(text, "body")
-		cut, others, tooLarge := schema.ParseObjectWithRaw(text, "body", []string{"a"}, len(text))
+		withRaw, rawProblems, tooLarge := schema.ParseObjectWithRaw(text, "body", []string{"a"}, len(text))
 		if tooLarge {
 			t.Fatalf("%q is too large", text)
 		}
-		if (whole == nil) != (cut == nil) || (len(problems) == 0) != (len(others) == 0) || len(whole) != len(cut) {
-			t.Fatalf("%q: %v %v, cut %v %v", text, whole, problems, cut, others)
+		if (whole == nil) != (withRaw == nil) || (len(problems) == 0) != (len(rawProblems) == 0) || len(whole) != len(withRaw) {
+			t.Fatalf("%q: %v %v, cut %v %v", text, whole, problems, withRaw, rawProblems)
 		}
-		value, has := cut.Get("a")
-		if raw, ok := value.(json.RawMessage); ok && !json.Valid(raw) || ok != (has && value != nil) {
+		value, present := withRaw.Get("a")
+		if raw, ok := value.(json.RawMessage); ok && !json.Valid(raw) || ok != (present && value != nil) {
 			t.Fatalf("%q: the cut value is %v, want valid JSON", text, value)
 		}
 	})

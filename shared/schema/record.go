@@ -26,15 +26,15 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	}
 	target := reflect.ValueOf(record).Elem()
 	known, bad := map[string]bool{}, false // bad means that a value is invalid, not that one is missing
-	inputs := make([]*Binder, len(rules))
+	binders := make([]*Binder, len(rules))
 	for i, r := range rules {
-		inputs[i] = newBinder(r.input)
+		binders[i] = newBinder(r.input)
 	}
 	for _, f := range recordFields(target.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		known[name] = true
 		value, present := o.Get(name)
-		if value != nil && breaksRules(rules, inputs, name, value) {
+		if value != nil && breaksRules(rules, binders, name, value) {
 			continue
 		}
 		before := len(problems)
@@ -46,10 +46,10 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 			problems = appendProblem(problems, "record."+m.name, "unknown property")
 		}
 	}
-	for _, b := range inputs {
+	for _, b := range binders {
 		problems = append(problems, b.Problems...)
 		if bad = bad || len(b.Problems) > 0; !bad {
-			problems = append(problems, checkAll(b.Input)...)
+			problems = append(problems, checkProblems(b.Input)...)
 		}
 	}
 	return problems
@@ -83,28 +83,28 @@ type Rules struct {
 // statuses. Properties that the input requires are optional in a record. Properties that may
 // contain any JSON in a record are not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
-	own := map[string]reflect.StructField{}
+	fieldsByName := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		own[name] = f
+		fieldsByName[name] = f
 	}
 	r := Rules{input, map[string]*Field{}}
 	for _, f := range Fields(input) {
-		stored, has := own[f.Name]
+		recordField, ok := fieldsByName[f.Name]
 		if f.In != InBody || f.Kind == Any || slices.Contains(except, f.Name) {
 			continue
 		}
-		if !has {
+		if !ok {
 			panic(fmt.Sprintf("schema: %s has no property %s of %s", record, f.Name, input))
 		}
-		t := stored.Type
+		t := recordField.Type
 		if t == anyJSON {
 			continue
 		}
 		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		if _, closed := reflect.Zero(t).Interface().(Enum); closed {
+		if _, isEnum := reflect.Zero(t).Interface().(Enum); isEnum {
 			f.Enum = nil
 		}
 		r.fields[f.Name] = &f
@@ -114,12 +114,12 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 
 // breaksRules binds a value of a record to the inputs, and reports whether it breaks a rule of any
 // of them.
-func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
+func breaksRules(rules []Rules, binders []*Binder, name string, value any) (broken bool) {
 	for i, r := range rules {
-		if f, b := r.fields[name], inputs[i]; f != nil {
+		if f, b := r.fields[name], binders[i]; f != nil {
 			before := len(b.Problems)
 			if f.record != nil {
-				b.markReceived(f)
+				b.markPropertySent(f)
 			}
 			b.assign(f, "record."+name, f.ValueIn(b.Input), argument{json: value})
 			broken = broken || len(b.Problems) > before
@@ -128,9 +128,9 @@ func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broke
 	return broken
 }
 
-// checkAll returns the problems that the input's Check method finds. In their paths, it replaces
-// the body of a request with the record.
-func checkAll(input reflect.Value) (problems []string) {
+// checkProblems returns the problems that the input's Check method finds. In their paths, it
+// replaces the body of a request with the record.
+func checkProblems(input reflect.Value) (problems []string) {
 	checker, ok := input.Addr().Interface().(interface{ Check() []string })
 	if !ok {
 		return nil
@@ -156,8 +156,8 @@ func decodeField(problems []string, f reflect.StructField, path string, target r
 	if list, ok := value.([]any); ok && kind == reflect.Slice {
 		target.Set(reflect.MakeSlice(f.Type, len(list), len(list)))
 		for i, v := range list {
-			if wrong := decodeScalar(f, target.Index(i), v); wrong != "" {
-				problems = appendProblem(problems, fmt.Sprintf("%s[%d]", path, i), wrong)
+			if problem := decodeScalar(f, target.Index(i), v); problem != "" {
+				problems = appendProblem(problems, fmt.Sprintf("%s[%d]", path, i), problem)
 			}
 		}
 		return problems
@@ -169,13 +169,13 @@ func decodeField(problems []string, f reflect.StructField, path string, target r
 		target.Set(reflect.New(f.Type.Elem()))
 		target = target.Elem()
 	}
-	if wrong := decodeScalar(f, target, value); wrong != "" {
-		problems = appendProblem(problems, path, wrong)
+	if problem := decodeScalar(f, target, value); problem != "" {
+		problems = appendProblem(problems, path, problem)
 	}
 	return problems
 }
 
-func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong string) {
+func decodeScalar(f reflect.StructField, target reflect.Value, value any) (message string) {
 	a := argument{json: value}
 	switch target.Kind() {
 	case reflect.String:
@@ -187,8 +187,8 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 			return "must be one of " + strings.Join(e.Values(), ", ")
 		}
 		if f.Tag.Get("format") == "date-time" {
-			if wrong := checkTimestamp(s); wrong != "" {
-				return wrong
+			if problem := checkTimestamp(s); problem != "" {
+				return problem
 			}
 			s = timestamp.Normalise(s)
 		}

@@ -21,9 +21,9 @@ var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metric
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
 	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
 
-// document returns the JSON Schema that the OpenAPI document and the tools must contain for the
-// fields.
-func document(fields []schema.Field) map[string]any {
+// referenceSchema returns the JSON Schema that the OpenAPI document and the tools must contain for
+// the fields.
+func referenceSchema(fields []schema.Field) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range fields {
 		p := map[string]any{"type": string(f.Kind)}
@@ -44,7 +44,7 @@ func document(fields []schema.Field) map[string]any {
 				element["pattern"] = patternTexts[f.Format+f.Pattern+f.Ref]
 			}
 			if f.Fields != nil {
-				element = document(f.Fields)
+				element = referenceSchema(f.Fields)
 			}
 			p["items"] = element
 		case schema.Map:
@@ -94,7 +94,7 @@ func anyOf(values []string) (out []any) {
 
 func compileReference(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	t.Helper()
-	text, err := json.Marshal(document(fields))
+	text, err := json.Marshal(referenceSchema(fields))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 		if input == reflect.TypeFor[nullableInput]() {
 			schema.AcceptNull(fields)
 		}
-		referee := compileReference(t, fields)
+		reference := compileReference(t, fields)
 		g := generator{rand.New(rand.NewPCG(20260811, 1))}
 		accepted, total := 0, 4000
 		if testing.Short() {
@@ -235,13 +235,13 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s is not JSON: %v", body, err)
 			}
-			verdict := referee.Validate(v)
+			schemaErr := reference.Validate(v)
 			_, problems := bindBody(input, fields, body)
-			if verdict == nil {
+			if schemaErr == nil {
 				accepted++
 			}
-			if (verdict == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
-				t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
+			if (schemaErr == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
+				t.Errorf("%s\nours: %v\nreferee: %v", body, problems, schemaErr)
 			}
 		}
 		if accepted < total/10 || accepted > total*9/10 {
@@ -253,7 +253,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 // Ensure Bind and the schema agree on each edge case by itself, so that no other problem in the
 // same body hides a disagreement.
 func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
-	referee := compileReference(t, shapeFields)
+	reference := compileReference(t, shapeFields)
 	checked := 0
 	for _, f := range shapeFields {
 		values := append(append([]string{}, wrongTypeValues...), boundaryNumbers...)
@@ -266,11 +266,11 @@ func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				verdict := referee.Validate(v)
+				schemaErr := reference.Validate(v)
 				_, problems := bindBody(reflect.TypeFor[shapes](), shapeFields, body)
 				checked++
-				if (verdict == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
-					t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
+				if (schemaErr == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
+					t.Errorf("%s\nours: %v\nreferee: %v", body, problems, schemaErr)
 				}
 			}
 		}

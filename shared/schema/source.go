@@ -17,7 +17,7 @@ type Source struct {
 	Header         http.Header
 	HeaderProblems []string // problems with headers that have no field
 	Body           []byte   // a JSON object; nil stands for an empty object
-	BodyBytes      int      // maximum size of the body, not counting properties that accept any JSON
+	BodyBytesMax   int      // maximum size of the body, not counting properties that accept any JSON
 	BodyProblem    string   // if not empty, why the body cannot be read; Body is then ignored
 }
 
@@ -33,7 +33,7 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	case s.BodyProblem != "":
 		b.Problems, body = append(b.Problems, s.BodyProblem), nil
 	case s.Body != nil:
-		body, b.Problems, b.TooLarge = ParseObjectWithRaw(s.Body, string(InBody), RawProperties(fields), s.BodyBytes)
+		body, b.Problems, b.TooLarge = ParseObjectWithRaw(s.Body, string(InBody), RawProperties(fields), s.BodyBytesMax)
 	}
 	if b.TooLarge {
 		return b

@@ -32,14 +32,14 @@ type Reader struct {
 
 // shard is a shard of the stream, and how far it has been read.
 type shard struct {
-	id, parent string
-	iterator   *string // nil before the first read
-	delivered  string  // the last sequence number; empty if there is none
-	isFinished bool    // nothing will follow
+	id, parent    string
+	iterator      *string // nil before the first read
+	lastDelivered string  // the last sequence number; empty if there is none
+	isFinished    bool    // nothing will follow
 }
 
-// batchRecords is the maximum number of records in a batch, as in the event source of the stack.
-const batchRecords = 100
+// batchRecordsMax is the maximum number of records in a batch, as in the event source of the stack.
+const batchRecordsMax = 100
 
 // New returns a reader of a table's stream. It sends no request.
 func New(o table.Options) *Reader {
@@ -127,7 +127,7 @@ func (r *Reader) readBatch(ctx context.Context, s *shard, consume Consume) (deli
 			return 0, fmt.Errorf("read the stream: %w", err)
 		}
 	}
-	out, err := r.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator, Limit: aws.Int32(batchRecords)})
+	out, err := r.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator, Limit: aws.Int32(batchRecordsMax)})
 	if err != nil {
 		s.iterator = nil // it may have expired
 		return 0, fmt.Errorf("read the stream: %w", err)
@@ -142,7 +142,7 @@ func (r *Reader) readBatch(ctx context.Context, s *shard, consume Consume) (deli
 		if err := consume(ctx, s.id, records); err != nil {
 			return 0, err
 		}
-		s.delivered = records[len(records)-1].SequenceNumber
+		s.lastDelivered = records[len(records)-1].SequenceNumber
 	}
 	s.iterator, s.isFinished = out.NextShardIterator, out.NextShardIterator == nil
 	return len(records), nil
@@ -150,13 +150,13 @@ func (r *Reader) readBatch(ctx context.Context, s *shard, consume Consume) (deli
 
 func (r *Reader) startIterator(ctx context.Context, s *shard) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &r.streamARN, ShardId: &s.id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon}
-	if s.delivered != "" {
-		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.delivered
+	if s.lastDelivered != "" {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.lastDelivered
 	}
 	out, err := r.streams.GetShardIterator(ctx, in)
 	var trimmed *types.TrimmedDataAccessException
-	if errors.As(err, &trimmed) && s.delivered != "" { // the stream has dropped the delivered record, so the shard now begins with a later record
-		s.delivered = ""
+	if errors.As(err, &trimmed) && s.lastDelivered != "" { // the stream has dropped the delivered record, so the shard now begins with a later record
+		s.lastDelivered = ""
 		return r.startIterator(ctx, s)
 	}
 	if err != nil {

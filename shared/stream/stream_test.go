@@ -22,9 +22,9 @@ import (
 // fakeStreams serves a stream with a shard, its two children and a grandchild. An iterator contains
 // a shard's id and the index of the next record. A page has two records.
 type fakeStreams struct {
-	shards  []fakeShard
-	expires map[string]bool // iterators that have expired
-	started []string        // the iterators that were requested
+	shards             []fakeShard
+	expired            map[string]bool // iterators that have expired
+	requestedIterators []string        // the iterators that were requested
 }
 
 type fakeShard struct {
@@ -60,11 +60,11 @@ func (f *fakeStreams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if in.ShardIteratorType == "AFTER_SEQUENCE_NUMBER" {
 			n = 1 + slices.Index(f.shard(in.ShardId).records, in.SequenceNumber)
 		}
-		f.started = append(f.started, fmt.Sprint(in.ShardId, " ", n))
+		f.requestedIterators = append(f.requestedIterators, fmt.Sprint(in.ShardId, " ", n))
 		out = map[string]any{"ShardIterator": fmt.Sprint(in.ShardId, " ", n)}
 	case "GetRecords":
-		if f.expires[in.ShardIterator] {
-			delete(f.expires, in.ShardIterator)
+		if f.expired[in.ShardIterator] {
+			delete(f.expired, in.ShardIterator)
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ExpiredIteratorException"}`)
 			return
@@ -120,7 +120,7 @@ func TestReader(t *testing.T) {
 		{id: "child", parent: "first"},
 		{id: "other", parent: "first", records: []string{"5", "6"}, isOpen: true},
 		{id: "first", parent: "trimmed", records: []string{"1", "2", "3", "4"}},
-	}, expires: map[string]bool{"first 2": true}}
+	}, expired: map[string]bool{"first 2": true}}
 	r := newReader(t, f)
 	var got []string
 	failures := 1
@@ -155,7 +155,7 @@ func TestReader(t *testing.T) {
 	if len(got) != 7 || slices.Index(got, "first 4") > slices.Index(got, "other 5") || slices.Index(got, "first 4") > slices.Index(got, "grandchild 7") {
 		t.Errorf("the order is %v, want a shard after its parents", got)
 	}
-	if diff := cmp.Diff([]string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"}, sortedAs(f.started, []string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"})); diff != "" {
+	if diff := cmp.Diff([]string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"}, sortByOrder(f.requestedIterators, []string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"})); diff != "" {
 		t.Errorf("the iterators (-want +got):\n%s", diff)
 	}
 }
@@ -177,21 +177,21 @@ func TestReaderAfterTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.shards = []fakeShard{{id: "other", records: []string{"3"}, isOpen: true}, {id: "child", parent: "first", records: []string{"4"}, isOpen: true}}
-	f.expires = map[string]bool{"other 1": true}
+	f.expired = map[string]bool{"other 1": true}
 	if _, err := r.Poll(t.Context(), consume); err == nil {
 		t.Error("the iterator has not expired")
 	}
 	if err := r.Drain(t.Context(), consume); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"other 3", "child 4"}, sortedAs(got[2:], []string{"other 3", "child 4"})); diff != "" {
+	if diff := cmp.Diff([]string{"other 3", "child 4"}, sortByOrder(got[2:], []string{"other 3", "child 4"})); diff != "" {
 		t.Errorf("the records (-want +got):\n%s", diff)
 	}
 }
 
-// sortedAs returns the texts in the order in which they appear in `order`. Texts that are not in
+// sortByOrder returns the texts in the order in which they appear in `order`. Texts that are not in
 // `order` come first.
-func sortedAs(texts, order []string) []string {
+func sortByOrder(texts, order []string) []string {
 	out := slices.Clone(texts)
 	slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	return out
@@ -206,10 +206,10 @@ func TestDrain(t *testing.T) {
 	if err := r.Drain(t.Context(), func(_ context.Context, _ string, records []change.StreamRecord) error { n += len(records); return nil }); err != nil || n != 3 {
 		t.Errorf("%d records, want 3: %v", n, err)
 	}
-	none := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"Streams":[]}`) }))
-	defer none.Close()
-	without := stream.New(table.Options{Name: "t", Region: "eu-central-1", Endpoint: none.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
-	if err := without.Drain(t.Context(), nil); !errors.Is(err, stream.ErrNoStream) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"Streams":[]}`) }))
+	defer server.Close()
+	reader := stream.New(table.Options{Name: "t", Region: "eu-central-1", Endpoint: server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
+	if err := reader.Drain(t.Context(), nil); !errors.Is(err, stream.ErrNoStream) {
 		t.Errorf("without a stream: %v", err)
 	}
 }

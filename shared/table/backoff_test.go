@@ -11,15 +11,15 @@ import (
 // end after its third attempt.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
-	cut := errors.New("cut off")
+	errCutOff := errors.New("cut off")
 	for attempt, longest := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond} {
 		for range 100 {
-			if pause, err := backoff(attempt, cut); err != nil || pause < longest/2 || pause >= longest {
+			if pause, err := backoff(attempt, errCutOff); err != nil || pause < longest/2 || pause >= longest {
 				t.Fatalf("%v after attempt %d, %v", pause, attempt, err)
 			}
 		}
 	}
-	if pause, err := backoff(3, cut); err == nil {
+	if pause, err := backoff(3, errCutOff); err == nil {
 		t.Errorf("%v after the last attempt", pause)
 	}
 }

@@ -33,7 +33,7 @@ func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
-	by := c.writerOf(ctx)
+	wr := c.writerOf(ctx)
 	for len(items) > 0 {
 		n, size := 0, 0
 		for n < len(items) && n < BatchMax && (n == 0 || size < batchBytesMax) {
@@ -42,7 +42,7 @@ func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 		}
 		requests := make([]types.WriteRequest, n)
 		for i := range requests {
-			requests[i].PutRequest = &types.PutRequest{Item: by.signItem(items[i])}
+			requests[i].PutRequest = &types.PutRequest{Item: wr.applyToItem(items[i])}
 		}
 		if err := c.batchWrite(ctx, requests); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) 
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) })
 		switch {
-		case isThrottled.IsErrorThrottle(err) == aws.TrueTernary: // DynamoDB returns an error only if it throttled the whole batch
+		case throttleErrors.IsErrorThrottle(err) == aws.TrueTernary: // DynamoDB returns an error only if it throttled the whole batch
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
@@ -117,7 +117,7 @@ func itemBytes(item Item) (n int) {
 }
 
 func attributeBytes(a types.AttributeValue) (n int) {
-	const around = 10 // overhead of every value: its type and punctuation
+	const overhead = 10 // overhead of every value: its type and punctuation
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		n = jsonBytes(a.Value)
@@ -132,7 +132,7 @@ func attributeBytes(a types.AttributeValue) (n int) {
 			n += attributeBytes(e)
 		}
 	}
-	return n + around
+	return n + overhead
 }
 
 // jsonBytes returns an upper bound on the length of a string with its JSON escapes.

@@ -24,7 +24,7 @@ func TestBatchGet(t *testing.T) {
 	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	found, err := table.BatchGet[note](ctx, c, append(keys, noteKey(company, "itm_none")))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestBatchGet(t *testing.T) {
 	if len(found) != len(items) || len(ids) != len(items) || p.count("BatchGetItem") != 3 {
 		t.Errorf("%d records, %d of them distinct, in %d calls", len(found), len(ids), p.count("BatchGetItem"))
 	}
-	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) || total.Write != 0 {
+	if total := m.Usage(); total.Calls != 3 || total.Read < float64(len(items)) || total.Write != 0 {
 		t.Errorf("metered %+v", total)
 	}
 	if none, err := table.BatchGet[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
@@ -49,10 +49,10 @@ func TestBatchGet(t *testing.T) {
 func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name        string
-		take, times int
-		ok          bool
-		calls       int
+		name                string
+		maxProcessed, times int
+		ok                  bool
+		calls               int
 	}{
 		{"ten at a time", 10, 99, true, 4},
 		{"nothing for a while", 0, 5, true, 6},
@@ -61,7 +61,7 @@ func TestManyUnprocessed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := unreadLeavingProxy(t, test.take, test.times)
+				p := partialBatchGetProxy(t, test.maxProcessed, test.times)
 				_, keys := newNotes(newOfflineClient(p), "co", 40, 10, "x")
 				found, err := table.BatchGet[note](t.Context(), newOfflineClient(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {
@@ -75,9 +75,9 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// unreadLeavingProxy returns a proxy that processes at most n keys of a batch and leaves the rest
+// partialBatchGetProxy returns a proxy that processes at most n keys of a batch and leaves the rest
 // unprocessed. It does so only for the first `times` batches.
-func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
+func partialBatchGetProxy(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -91,13 +91,13 @@ func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 			t.Errorf("%v in %s", err, body)
 		}
 		keys := in.RequestItems["none"].Keys
-		take := len(keys)
+		limit := len(keys)
 		if times--; times >= 0 {
-			take = min(n, take)
+			limit = min(n, limit)
 		}
-		out := map[string]any{"Responses": map[string]any{"none": keys[:take]}}
-		if take < len(keys) {
-			out["UnprocessedKeys"] = map[string]any{"none": map[string]any{"Keys": slices.Clone(keys[take:])}}
+		out := map[string]any{"Responses": map[string]any{"none": keys[:limit]}}
+		if limit < len(keys) {
+			out["UnprocessedKeys"] = map[string]any{"none": map[string]any{"Keys": slices.Clone(keys[limit:])}}
 		}
 		return jsonResponse(http.StatusOK, out), nil
 	}}

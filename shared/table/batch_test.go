@@ -33,14 +33,14 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	c, _ := newTestClient(t, p)
 	company := c.NewID("co")
 	items, keys := newNotes(c, company, 2*table.BatchMax+1, 10, "x")
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	if err := c.BatchPut(ctx, items); err != nil {
 		t.Fatal(err)
 	}
 	if got := countRecords(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
 		t.Errorf("%d written with %d calls", got, p.count("BatchWriteItem"))
 	}
-	if total := m.Units(); total.Calls != 3 || total.Write < float64(len(items)) {
+	if total := m.Usage(); total.Calls != 3 || total.Write < float64(len(items)) {
 		t.Errorf("metered %+v", total)
 	}
 	if err := c.BatchDelete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {
@@ -95,10 +95,10 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// unprocessedLeavingProxy returns a proxy that processes at most n requests of a batch and leaves
+// partialBatchWriteProxy returns a proxy that processes at most n requests of a batch and leaves
 // the rest unprocessed. It does so only for the first `times` batches. If n is -1, it throttles
-// these batches as a whole.
-func unprocessedLeavingProxy(t *testing.T, n, times int, taken map[string]int) *faultProxy {
+// these batches as a whole. In processCounts, it counts how often each request was processed.
+func partialBatchWriteProxy(t *testing.T, n, times int, processCounts map[string]int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -110,23 +110,23 @@ func unprocessedLeavingProxy(t *testing.T, n, times int, taken map[string]int) *
 			t.Errorf("%v in %s", err, body)
 		}
 		requests := in.RequestItems["none"]
-		take := len(requests)
+		limit := len(requests)
 		if times--; times >= 0 {
 			if n < 0 {
 				return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}), nil
 			}
-			take = min(n, take)
+			limit = min(n, limit)
 		}
-		for _, r := range requests[:take] {
+		for _, r := range requests[:limit] {
 			text, err := json.Marshal(r)
 			if err != nil {
 				t.Error(err)
 			}
-			taken[string(text)]++
+			processCounts[string(text)]++
 		}
 		out := map[string]any{"UnprocessedItems": map[string]any{}}
-		if take < len(requests) {
-			out["UnprocessedItems"] = map[string]any{"none": requests[take:]}
+		if limit < len(requests) {
+			out["UnprocessedItems"] = map[string]any{"none": requests[limit:]}
 		}
 		return jsonResponse(http.StatusOK, out), nil
 	}}
@@ -137,10 +137,10 @@ func unprocessedLeavingProxy(t *testing.T, n, times int, taken map[string]int) *
 func TestPutUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name        string
-		take, times int
-		ok          bool
-		calls       int
+		name                string
+		maxProcessed, times int
+		ok                  bool
+		calls               int
 	}{
 		{"three at a time", 3, 99, true, 19}, // 9, 9 and 1 calls for the batches of 25, 25 and 1 items
 		{"nothing for a while", 0, 5, true, 8},
@@ -151,8 +151,8 @@ func TestPutUnprocessed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				taken := map[string]int{}
-				p := unprocessedLeavingProxy(t, test.take, test.times, taken)
+				processCounts := map[string]int{}
+				p := partialBatchWriteProxy(t, test.maxProcessed, test.times, processCounts)
 				c := newOfflineClient(p)
 				items, _ := newNotes(c, "co", 51, 10, "x")
 				err := c.BatchPut(t.Context(), items)
@@ -162,10 +162,10 @@ func TestPutUnprocessed(t *testing.T) {
 				if !test.ok && !errors.Is(err, fault.ErrUnavailable) {
 					t.Errorf("got %v", err)
 				}
-				if test.ok && len(taken) != 51 {
-					t.Errorf("%d of 51 arrived", len(taken))
+				if test.ok && len(processCounts) != 51 {
+					t.Errorf("%d of 51 arrived", len(processCounts))
 				}
-				for request, n := range taken {
+				for request, n := range processCounts {
 					if n != 1 {
 						t.Errorf("%d times: %s", n, request)
 					}
@@ -180,7 +180,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := unprocessedLeavingProxy(t, 0, 1<<30, map[string]int{})
+		p := partialBatchWriteProxy(t, 0, 1<<30, map[string]int{})
 		c := newOfflineClient(p)
 		items, _ := newNotes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
@@ -198,12 +198,12 @@ func TestThrottledBatchCounts(t *testing.T) {
 	t.Parallel()
 	p := callRejectingProxy("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
 	c, _ := newTestClient(t, p)
-	ctx, m := apitest.Request(t)
+	ctx, m := apitest.NewRequest(t)
 	n := newNote(c)
 	if err := c.BatchPut(ctx, []table.Item{c.NewItem(keysOf(n), n)}); err != nil {
 		t.Fatal(err)
 	}
-	if units := m.Units(); p.count("BatchWriteItem") != 5 || units.Calls < 2 || units.Write == 0 {
+	if units := m.Usage(); p.count("BatchWriteItem") != 5 || units.Calls < 2 || units.Write == 0 {
 		t.Errorf("%+v after %d calls", units, p.count("BatchWriteItem"))
 	}
 }

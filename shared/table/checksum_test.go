@@ -74,10 +74,10 @@ func TestChecksums(t *testing.T) {
 		for _, at := range []int{0, 1, 20, 1 << 20} {
 			t.Run(fmt.Sprintf("%s, byte %d", name, at), func(t *testing.T) {
 				t.Parallel()
-				good, _ := newTestClient(t, nil)
-				n := newNote(good)
+				c, _ := newTestClient(t, nil)
+				n := newNote(c)
 				n.Text = ptr("a text that tells")
-				insert(t, good, n)
+				insert(t, c, n)
 				if err := call(t.Context(), newClientOver(t, byteCorruptingProxy(2, at, "1")), n); err != nil {
 					t.Errorf("flipped twice: %v", err)
 				}

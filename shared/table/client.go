@@ -50,7 +50,7 @@ type Client struct {
 	random   io.Reader
 	operator bool // writes without a Request in the context are permitted
 	noStream bool
-	imports  bool // see AsImport
+	isImport bool // see AsImport
 
 	operatorName func(context.Context) string
 }
@@ -108,19 +108,19 @@ func (c *Client) Name() string { return c.name }
 // Now returns the current time in the format of timestamp fields.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// NowAfter returns the new updatedAt of a record. The parameter stored is the record's previous
-// updatedAt. The result is the current time or one millisecond after stored, whichever is later. So
-// updatedAt never decreases, even if the writers' clocks disagree.
-func (c *Client) NowAfter(stored *string) string {
+// NowAfter returns the new updatedAt of a record whose updatedAt was previous; nil means that it
+// had none. The result is the current time or one millisecond after previous, whichever is later.
+// So updatedAt never decreases, even if the writers' clocks disagree.
+func (c *Client) NowAfter(previous *string) string {
 	now := c.Now()
-	if stored == nil {
+	if previous == nil {
 		return now
 	}
-	before, ok := timestamp.Parse(*stored)
+	before, ok := timestamp.Parse(*previous)
 	if !ok {
 		return now
 	}
-	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // *stored matters only for the last millisecond of the year 9999
+	return max(now, timestamp.Format(before.Add(time.Millisecond)), *previous) // *previous matters only for the last millisecond of the year 9999
 }
 
 // Clock returns the client's clock.
@@ -131,7 +131,7 @@ func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 
 // NewPublicKey returns a new publishable key, such as the publicKey of a board. The key authorises
 // nothing.
-func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
+func (c *Client) NewPublicKey() string { return id.NewPublicKey(c.random) }
 
 // Create creates the table if it does not exist, adds the indexes that an older version's table
 // lacks, and waits until the table and its indexes are active. An index that is not active lacks
@@ -146,7 +146,7 @@ func (c *Client) Create(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create table %s: %w", c.name, err)
 	}
-	wait := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) {
+	waiter := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay = 50 * time.Millisecond
 		retryable := o.Retryable
 		o.Retryable = func(ctx context.Context, in *dynamodb.DescribeTableInput, out *dynamodb.DescribeTableOutput, err error) (bool, error) {
@@ -154,7 +154,7 @@ func (c *Client) Create(ctx context.Context) error {
 			return again || err == nil && !indexesActive(out.Table), err
 		}
 	})
-	if err := wait.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, 5*time.Minute); err != nil {
+	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, 5*time.Minute); err != nil {
 		return fmt.Errorf("wait for table %s: %w", c.name, err)
 	}
 	return nil
@@ -287,7 +287,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	if err := c.waitForPermit(ctx); err != nil {
 		return nil, err
 	}
-	in.UpdateExpression, in.ExpressionAttributeValues = c.writerOf(ctx).signUpdate(in.UpdateExpression, in.ExpressionAttributeValues)
+	in.UpdateExpression, in.ExpressionAttributeValues = c.writerOf(ctx).applyToUpdate(in.UpdateExpression, in.ExpressionAttributeValues)
 	return c.updateItem(ctx, in)
 }
 
@@ -317,7 +317,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
-	in.Item = c.writerOf(ctx).signItem(in.Item)
+	in.Item = c.writerOf(ctx).applyToItem(in.Item)
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {
@@ -336,7 +336,7 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 
 // deleteItem is like DeleteItem, but also returns how many times the request was sent. If that is
 // more than once, a response may have been lost.
-func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
+func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (attempts int, err error) {
 	if err := c.waitForPermit(ctx); err != nil {
 		return 0, err
 	}
@@ -344,7 +344,7 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 	out, err := c.db.DeleteItem(ctx, in, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
 			count := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-				sent++
+				attempts++
 				return next.HandleFinalize(ctx, in)
 			}
 			return s.Finalize.Insert(middleware.FinalizeMiddlewareFunc("CountAttempts", count), "Retry", middleware.After)
@@ -352,10 +352,10 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 	})
 	if err != nil {
 		countFailed(ctx)
-		return sent, wrapCallError("delete item", err)
+		return attempts, wrapCallError("delete item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
-	return sent, nil
+	return attempts, nil
 }
 
 func countRead(ctx context.Context, units *types.ConsumedCapacity) {

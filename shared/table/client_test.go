@@ -55,7 +55,7 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 // the sort key as a field. A query that finds nothing must cost half a unit.
 func TestQueryProjection(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var requestedAttributes []string
 	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "Query" {
 			var in struct {
@@ -68,27 +68,27 @@ func TestQueryProjection(t *testing.T) {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			for _, name := range strings.Split(in.ProjectionExpression, ",") {
-				asked = append(asked, in.ExpressionAttributeNames[name])
+				requestedAttributes = append(requestedAttributes, in.ExpressionAttributeNames[name])
 			}
 		}
 		return pass()
 	}}
 	c, _ := newTestClient(t, p)
-	ctx, m := apitest.Request(t)
-	type sorted struct {
+	ctx, m := apitest.NewRequest(t)
+	type recordWithSK struct {
 		SK   string `store:"sk"`
 		Name string `json:"name"`
 	}
-	_, err := table.ReadAll[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
-	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
-		t.Errorf("attributes %q, want name and sk: %v", asked, err)
+	_, err := table.ReadAll[recordWithSK](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(requestedAttributes)), []string{"name", "sk"}) {
+		t.Errorf("attributes %q, want name and sk: %v", requestedAttributes, err)
 	}
-	if units := m.Units(); units.Calls != 1 || units.Read != 0.5 || units.Write != 0 {
+	if units := m.Usage(); units.Calls != 1 || units.Read != 0.5 || units.Write != 0 {
 		t.Errorf("units %+v, want a call of half a unit", units)
 	}
-	asked = nil
-	_, err = table.List[sorted](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
-	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
-		t.Errorf("attributes %q, want name and sk: %v", asked, err)
+	requestedAttributes = nil
+	_, err = table.List[recordWithSK](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(requestedAttributes)), []string{"name", "sk"}) {
+		t.Errorf("attributes %q, want name and sk: %v", requestedAttributes, err)
 	}
 }

@@ -60,7 +60,7 @@ func recordTypeOf(t reflect.Type) *recordType {
 
 func newRecordType(t reflect.Type) *recordType {
 	p := &recordType{byName: map[string]int{}, placeholders: map[string]string{}}
-	p.add(t, nil)
+	p.addFields(t, nil)
 	placeholders := make([]string, len(p.fields))
 	for i, f := range p.fields {
 		if _, known := p.byName[f.name]; known {
@@ -74,19 +74,19 @@ func newRecordType(t reflect.Type) *recordType {
 	return p
 }
 
-func (p *recordType) add(t reflect.Type, at []int) {
+func (p *recordType) addFields(t reflect.Type, parentIndex []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		index := append(append([]int(nil), at...), i)
-		shown, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		name := shown
-		stored, option, _ := strings.Cut(f.Tag.Get("store"), ",")
-		if stored != "" {
-			name = stored
+		index := append(append([]int(nil), parentIndex...), i)
+		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name := jsonName
+		storeName, option, _ := strings.Cut(f.Tag.Get("store"), ",")
+		if storeName != "" {
+			name = storeName
 		}
 		switch {
 		case f.Anonymous:
-			p.add(f.Type, index)
+			p.addFields(f.Type, index)
 		case name == "-" || name == "":
 			continue
 		case !isStorable(f.Type):
@@ -94,7 +94,7 @@ func (p *recordType) add(t reflect.Type, at []int) {
 		case option != "" && option != "silent":
 			panic(fmt.Sprintf("table: %s.%s: no option %s", t, f.Name, option))
 		default:
-			p.fields = append(p.fields, field{name, index, shown != "" && shown != "-", option != ""})
+			p.fields = append(p.fields, field{name, index, jsonName != "" && jsonName != "-", option != ""})
 		}
 	}
 }

@@ -52,7 +52,7 @@ func storeAndRead(t testing.TB, c *table.Client, key table.Key, record allTypes)
 	return out
 }
 
-var sameRecord = cmp.AllowUnexported(allTypes{})
+var allowUnexported = cmp.AllowUnexported(allTypes{})
 
 // Ensure a record reads as it was written: null differs from empty, and numbers are unchanged.
 func TestCodecRoundTrip(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := table.Key{PK: c.NewID("co"), SK: "x"}
-			if diff := cmp.Diff(record, storeAndRead(t, c, key, record), sameRecord); diff != "" {
+			if diff := cmp.Diff(record, storeAndRead(t, c, key, record), allowUnexported); diff != "" {
 				t.Errorf("record from the table (-want +got):\n%s", diff)
 			}
 		})
@@ -121,18 +121,18 @@ func pointerGen[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapi
 
 func allTypesGen() *rapid.Generator[allTypes] {
 	return rapid.Custom(func(t *rapid.T) allTypes {
-		texts := rapid.StringN(0, 40, 200)
-		named := rapid.Map(texts, func(s string) noteStatus { return noteStatus(s) })
+		textGen := rapid.StringN(0, 40, 200)
+		statusGen := rapid.Map(textGen, func(s string) noteStatus { return noteStatus(s) })
 		e := allTypes{
-			hiddenFields: hiddenFields{pointerGen(named).Draw(t, "secret")},
-			Text:         texts.Draw(t, "text"), TextP: pointerGen(texts).Draw(t, "textP"), Named: named.Draw(t, "named"), NamedP: pointerGen(named).Draw(t, "namedP"),
+			hiddenFields: hiddenFields{pointerGen(statusGen).Draw(t, "secret")},
+			Text:         textGen.Draw(t, "text"), TextP: pointerGen(textGen).Draw(t, "textP"), Named: statusGen.Draw(t, "named"), NamedP: pointerGen(statusGen).Draw(t, "namedP"),
 			Int: rapid.Int64().Draw(t, "int"), IntP: pointerGen(rapid.Int64()).Draw(t, "intP"),
 			Float: floatGen().Draw(t, "float") + 0, FloatP: pointerGen(rapid.Map(floatGen(), func(f float64) float64 { return f + 0 })).Draw(t, "floatP"),
 			Bool: rapid.Bool().Draw(t, "bool"), BoolP: pointerGen(rapid.Bool()).Draw(t, "boolP"),
 		}
 		if rapid.Bool().Draw(t, "lists") {
-			e.List = rapid.SliceOfN(texts, 0, 5).Draw(t, "list")
-			e.Names = rapid.SliceOfN(named, 0, 5).Draw(t, "names")
+			e.List = rapid.SliceOfN(textGen, 0, 5).Draw(t, "list")
+			e.Names = rapid.SliceOfN(statusGen, 0, 5).Draw(t, "names")
 			e.Bytes = rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(t, "bytes")
 			e.Any = json.RawMessage(rapid.SampledFrom([]string{`{}`, `[]`, `""`, `"a"`, `1`, `null`, `true`, `{"a":[1,{"b":null}]}`}).Draw(t, "any"))
 		}
@@ -146,15 +146,15 @@ func TestCodecProperty(t *testing.T) {
 	c, _ := newTestClient(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		record := allTypesGen().Draw(r, "record")
-		var direct allTypes
-		if err := table.Decode(table.Encode(&record), &direct); err != nil {
+		var decoded allTypes
+		if err := table.Decode(table.Encode(&record), &decoded); err != nil {
 			r.Fatal(err)
 		}
-		through := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
-		if diff := cmp.Diff(record, direct, sameRecord); diff != "" {
+		stored := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
+		if diff := cmp.Diff(record, decoded, allowUnexported); diff != "" {
 			r.Errorf("decoded record (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(record, through, sameRecord); diff != "" {
+		if diff := cmp.Diff(record, stored, allowUnexported); diff != "" {
 			r.Errorf("record from the table (-want +got):\n%s", diff)
 		}
 	})
@@ -186,15 +186,15 @@ func TestDecodeOfAnotherType(t *testing.T) {
 		"B": &types.AttributeValueMemberB{}, "SS": &types.AttributeValueMemberSS{Value: []string{"a"}}, "nil": nil,
 		"L of nil": &types.AttributeValueMemberL{Value: []types.AttributeValue{nil}},
 	}
-	fits := map[string]string{
+	wantKinds := map[string]string{
 		"text": "S", "textP": "S", "named": "S", "namedP": "S", "secret": "S", "any": "S", "float": "N", "floatP": "N", "bool": "BOOL", "boolP": "BOOL", "bytes": "B",
 		"int": "N", "intP": "N", "list": "", "names": "",
 	}
-	for field, fit := range fits {
+	for field, wantKind := range wantKinds {
 		for kind, a := range attributes {
 			var record allTypes
 			err := table.Decode(table.Item{field: a, "unknown": table.Number(1)}, &record)
-			if (err == nil) != (kind == fit) || err != nil && !strings.Contains(err.Error(), field) {
+			if (err == nil) != (kind == wantKind) || err != nil && !strings.Contains(err.Error(), field) {
 				t.Errorf("%s of %s: %v", field, kind, err)
 			}
 		}
@@ -252,14 +252,14 @@ func TestForeignRecordInAList(t *testing.T) {
 		t.Errorf("List: %v", err)
 	}
 	if _, _, err := listJSON[listedNote](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
-		t.Errorf("ListTexts: %v", err)
+		t.Errorf("ListJSON: %v", err)
 	}
 	q.Limit = 1 // the foreign record is just beyond the page
 	if _, _, err := listJSON[listedNote](t.Context(), c, q); err == nil {
-		t.Error("ListTexts of the page before: no error")
+		t.Error("ListJSON of the page before: no error")
 	}
 	if _, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {
-		t.Error("Whole: no error")
+		t.Error("ReadAll: no error")
 	}
 	if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, "x")); err == nil {
 		t.Error("Get: no error")

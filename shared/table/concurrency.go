@@ -19,12 +19,12 @@ var errNoSlot = errors.New("too many calls at a time")
 // limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last
 // attempt has ended. The limit is for an engine on the same machine: if the engine gets more calls
 // than it has processors for, none gets a response before its attempt times out.
-func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
+func limitConcurrency(slots chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
-		if err := acquireSlot(ctx, places); err != nil {
+		if err := acquireSlot(ctx, slots); err != nil {
 			return out, m, err
 		}
-		defer func() { <-places }()
+		defer func() { <-slots }()
 		return next.HandleFinalize(ctx, in)
 	}
 	return func(stack *middleware.Stack) error {
@@ -34,21 +34,21 @@ func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
 
 // acquireSlot waits for a slot. It returns errNoSlot if none is free in time, and the context's
 // error if the context is cancelled.
-func acquireSlot(ctx context.Context, places chan struct{}) error {
-	waiting, stop := ctx, context.CancelFunc(func() {})
+func acquireSlot(ctx context.Context, slots chan struct{}) error {
+	waitCtx, stop := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok {
-		waiting, stop = context.WithDeadline(ctx, deadline.Add(-minTimeLeft))
+		waitCtx, stop = context.WithDeadline(ctx, deadline.Add(-minTimeLeft))
 	}
 	defer stop()
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
-	case <-waiting.Done():
+	case <-waitCtx.Done():
 	}
 	if errors.Is(ctx.Err(), context.Canceled) { // the client disconnected, or the key was refused
 		return ctx.Err()

@@ -47,11 +47,11 @@ func TestCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &slowEngine{latency: 200 * time.Millisecond}
-		ended := insertAll(t, b, 100, 9*time.Second)
+		errs := insertAll(t, b, 100, 9*time.Second)
 		if b.callCount != 100 || b.activePeak != 4 {
 			t.Errorf("%d calls, %d at a time", b.callCount, b.activePeak)
 		}
-		for _, err := range ended {
+		for _, err := range errs {
 			if err != nil {
 				t.Error(err)
 			}
@@ -88,39 +88,39 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := clientWithSlots(&slowEngine{latency: time.Hour}, 1)
-		first, end := context.WithCancel(t.Context())
-		go func() { _ = c.Insert(first, keysOf(note{}), note{}) }()
+		firstCtx, cancelFirst := context.WithCancel(t.Context())
+		go func() { _ = c.Insert(firstCtx, keysOf(note{}), note{}) }()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := c.Insert(ctx, keysOf(note{}), note{}); !errors.Is(err, context.Canceled) || errors.Is(err, fault.ErrUnavailable) {
 			t.Errorf("error %v, want only %v", err, context.Canceled)
 		}
-		end()
+		cancelFirst()
 	})
 }
 
-// insertAll inserts n records in n concurrent requests. The parameter each is the timeout of one
-// request. insertAll makes at most four calls at a time, and returns the requests' errors.
-func insertAll(t *testing.T, b *slowEngine, n int, each time.Duration) []error {
+// insertAll inserts n records in n concurrent requests, each with this timeout. It makes at most
+// four calls at a time, and returns the requests' errors.
+func insertAll(t *testing.T, b *slowEngine, n int, timeout time.Duration) []error {
 	t.Helper()
 	c := clientWithSlots(b, 4)
-	ended := make([]error, n)
+	errs := make([]error, n)
 	var wait sync.WaitGroup
 	for i := range n {
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), each)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			ended[i] = c.Insert(ctx, keysOf(note{}), note{})
+			errs[i] = c.Insert(ctx, keysOf(note{}), note{})
 		})
 	}
 	wait.Wait()
-	return ended
+	return errs
 }
 
-func clientWithSlots(transport http.RoundTripper, calls int) *table.Client {
+func clientWithSlots(transport http.RoundTripper, slots int) *table.Client {
 	return table.New(table.Options{
-		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, MaxConcurrentCalls: calls,
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, MaxConcurrentCalls: slots,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },
 	}).AsOperator()
 }

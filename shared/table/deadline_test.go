@@ -51,7 +51,7 @@ type failingReader struct{ err error }
 
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-func resetsConnections() *faultProxy {
+func resettingProxy() *faultProxy {
 	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("read: connection reset by peer")
 	}}
@@ -72,7 +72,7 @@ func TestAttempts(t *testing.T) {
 		{"hangs", silentProxy, 3, 3400 * time.Millisecond},
 		{"drips", stallingProxy, 3, 3400 * time.Millisecond},
 		{"cut off", truncatingProxy, 3, 400 * time.Millisecond},
-		{"reset", resetsConnections, 3, 400 * time.Millisecond},
+		{"reset", resettingProxy, 3, 400 * time.Millisecond},
 		{"500", func() *faultProxy { return callRejectingProxy("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
 		{"503", func() *faultProxy { return callRejectingProxy("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
 		{"throughput", func() *faultProxy {
@@ -106,7 +106,7 @@ func TestAttempts(t *testing.T) {
 					if calls := p.count(""); calls != test.attempts || took > test.longest {
 						t.Errorf("%d attempts in %s, want %d in at most %s", calls, took, test.attempts, test.longest)
 					}
-					if busy := test.attempts == 8 || test.name == "503"; errors.Is(err, fault.ErrUnavailable) != busy {
+					if wantUnavailable := test.attempts == 8 || test.name == "503"; errors.Is(err, fault.ErrUnavailable) != wantUnavailable {
 						t.Errorf("got %v", err)
 					}
 				})

@@ -114,7 +114,7 @@ func jsonResponse(status int, body any) *http.Response {
 // newTestClient returns a client of the real engine, with a clock that stands still.
 func newTestClient(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.Clock) {
 	t.Helper()
-	s := apitest.NewOver(t, noOperations, transport)
+	s := apitest.NewWithTransport(t, noOperations, transport)
 	return s.Table, s.Clock
 }
 
@@ -179,13 +179,13 @@ func noteKey(company, id string) table.Key {
 	return table.Key{PK: table.Partition(company, "notes"), SK: table.JoinKey("note", id)}
 }
 
-func noteOrder(n note) string { return table.JoinKey(table.NumberKey(n.N), n.ID) }
+func noteSortKey(n note) string { return table.JoinKey(table.NumberKey(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}
-	k.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
+	k.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteSortKey(n)}
 	if n.Status != "" {
-		k.GSI2 = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
+		k.GSI2 = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteSortKey(n)}
 	}
 	return k
 }

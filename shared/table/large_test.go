@@ -17,15 +17,15 @@ func TestLargePages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const count, size = 60, 100_000
-	for name, spread := range map[string][]noteStatus{
+	for name, statusCycle := range map[string][]noteStatus{
 		"one partition": {"draft"}, "even": {"draft", "sent", "failed"}, "one has most": {"draft", "draft", "draft", "sent", "draft"},
 		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]noteStatus{"sent"}, 30), slices.Repeat([]noteStatus{"draft"}, 30)),
 	} {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readCountingTransport{next: apitest.Transport}
-				c, _ := newTestClient(t, seen)
+				transport := &readCountingTransport{next: apitest.Transport}
+				c, _ := newTestClient(t, transport)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: count, Descending: descending}
 				for _, s := range statuses {
@@ -36,7 +36,7 @@ func TestLargePages(t *testing.T) {
 				var items []table.Item
 				var want []string
 				for n := range count {
-					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: spread[n%len(spread)], N: ptr(float64(n)), Text: ptr(strings.Repeat("x", size))}
+					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: statusCycle[n%len(statusCycle)], N: ptr(float64(n)), Text: ptr(strings.Repeat("x", size))}
 					items, want = append(items, c.NewItem(keysOf(record), record)), append(want, record.ID)
 				}
 				if err := c.BatchPut(t.Context(), items); err != nil {
@@ -45,38 +45,38 @@ func TestLargePages(t *testing.T) {
 				if descending {
 					slices.Reverse(want)
 				}
-				texts := func(q table.Query) (table.Page[json.RawMessage], error) {
+				readTexts := func(q table.Query) (table.Page[json.RawMessage], error) {
 					return table.ListJSON[listedNote](t.Context(), c, q)
 				}
-				records := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
-				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
-				checkLargePages(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
+				readRecords := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
+				maxRead := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
+				checkLargePages(t, "texts", want, transport, maxRead, q, readTexts, func(text json.RawMessage) string {
 					var record listedNote
 					if err := json.Unmarshal(text, &record); err != nil {
 						t.Error(err)
 					}
 					return record.ID
 				})
-				checkLargePages(t, "records", want, seen, beyond, q, records, func(l listedNote) string { return l.ID })
+				checkLargePages(t, "records", want, transport, maxRead, q, readRecords, func(l listedNote) string { return l.ID })
 			})
 		}
 	}
 }
 
 // checkLargePages reads a list to its end, and checks that each page ends once it holds
-// table.PageBytes of records. The parameter most is the maximum number of records that may be read
-// from the table for one page.
-func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+// table.PageBytes of records. The parameter maxRead is the maximum number of records that may be
+// read from the table for one page.
+func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, maxRead int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string
 	for {
-		transport.read = 0
+		transport.recordsRead = 0
 		page, err := read(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if transport.read > most {
-			t.Errorf("%s: %d records were read for one page, want at most %d", name, transport.read, most)
+		if transport.recordsRead > maxRead {
+			t.Errorf("%s: %d records were read for one page, want at most %d", name, transport.recordsRead, maxRead)
 		}
 		kept := min(len(page.Records), table.PageBytes/100_000)
 		if kept < table.PageBytes/100_000 && (page.Next != "" || len(got)+kept < len(want)) {

@@ -109,17 +109,17 @@ func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetch
 		if err := readMore(ctx, q, parts, requestCounts, read); err != nil {
 			return rows[R]{}, err
 		}
-		places := mergeOrder(q, parts)
-		needsMore, finalCount := false, len(places) // places[:finalCount] are final
+		refs := mergeOrder(q, parts)
+		needsMore, finalCount := false, len(refs) // refs[:finalCount] are final
 		for i, p := range parts {
-			known := p.countFinal(q, places)
+			knownCount := p.countFinal(q, refs)
 			if requestCounts[i] = 0; p.hasMore {
-				requestCounts[i] = missingCount(places[:known], wanted)
+				requestCounts[i] = missingCount(refs[:knownCount], wanted)
 			}
-			needsMore, finalCount = needsMore || requestCounts[i] > 0, min(finalCount, known)
+			needsMore, finalCount = needsMore || requestCounts[i] > 0, min(finalCount, knownCount)
 		}
 		if !needsMore {
-			found := collectRows(parts, places[:min(wanted, finalCount)])
+			found := collectRows(parts, refs[:min(wanted, finalCount)])
 			found.hasMore = slices.ContainsFunc(parts, func(p partitionRead[R]) bool { return p.hasMore })
 			return found, nil
 		}
@@ -132,34 +132,34 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], cou
 		if counts[i] == 0 {
 			return nil
 		}
-		p, after := &parts[i], q
+		p, nextQuery := &parts[i], q
 		if len(p.keys) > 0 {
-			after.After = q.positionOfSortKey(p.keys[len(p.keys)-1])
+			nextQuery.After = q.positionOfSortKey(p.keys[len(p.keys)-1])
 		}
-		found, err := readPartition(ctx, after, p.partition, counts[i], partitionReadBytes, read)
+		found, err := readPartition(ctx, nextQuery, p.partition, counts[i], partitionReadBytes, read)
 		p.add(found)
 		p.hasMore = found.hasMore
 		return err
 	})
 }
 
-// countFinal returns the number of places at the beginning of the merged order that cannot change
-// when more of p's partition is read. These are the places up to the last record that was read from
-// the partition, or all places if the partition has no more records.
-func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
+// countFinal returns how many records at the beginning of the merged order stay where they are when
+// more of p's partition is read. These are the records up to the last one that was read from the
+// partition, or all records if the partition has no more.
+func (p partitionRead[R]) countFinal(q Query, refs []recordRef) int {
 	if !p.hasMore {
-		return len(places)
+		return len(refs)
 	}
 	last := p.keys[len(p.keys)-1]
-	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
+	return sort.Search(len(refs), func(i int) bool { return q.compare(refs[i].key, last) > 0 })
 }
 
 // missingCount returns how many more records are needed to fill a page of `want` records, in
 // addition to the known ones. It returns 0 if the known records already fill PageBytes.
 func missingCount(known []recordRef, want int) int {
 	size := 0
-	for _, at := range known[:min(want, len(known))] {
-		size += at.size
+	for _, ref := range known[:min(want, len(known))] {
+		size += ref.size
 	}
 	if size >= PageBytes {
 		return 0
@@ -169,20 +169,20 @@ func missingCount(known []recordRef, want int) int {
 
 // mergeOrder returns the records of all parts, merged in sort-key order.
 func mergeOrder[R any](q Query, parts []partitionRead[R]) []recordRef {
-	var places []recordRef
+	var refs []recordRef
 	for i, p := range parts {
 		for n, key := range p.keys {
-			places = append(places, recordRef{i, n, key, p.sizes[n]})
+			refs = append(refs, recordRef{i, n, key, p.sizes[n]})
 		}
 	}
-	slices.SortStableFunc(places, func(a, b recordRef) int { return q.compare(a.key, b.key) })
-	return places
+	slices.SortStableFunc(refs, func(a, b recordRef) int { return q.compare(a.key, b.key) })
+	return refs
 }
 
-func collectRows[R any](parts []partitionRead[R], places []recordRef) rows[R] {
-	out := rows[R]{records: make([]R, 0, len(places)), keys: make([]string, 0, len(places))}
-	for _, at := range places {
-		out.records, out.keys = append(out.records, parts[at.partition].records[at.index]), append(out.keys, at.key)
+func collectRows[R any](parts []partitionRead[R], refs []recordRef) rows[R] {
+	out := rows[R]{records: make([]R, 0, len(refs)), keys: make([]string, 0, len(refs))}
+	for _, ref := range refs {
+		out.records, out.keys = append(out.records, parts[ref.partition].records[ref.index]), append(out.keys, ref.key)
 	}
 	return out
 }

@@ -40,8 +40,8 @@ import (
 //
 // What it buys. A page of 200 reviews takes 0.95 ms of CPU instead of 3.9 ms, and 0.6 MB in 620
 // allocations instead of 2.5 MB in 19,900; a page of 50 takes 0.29 ms instead of 1.05 ms. These
-// figures were measured with BenchmarkReads in package functions, with the code as it is and after
-// step 1 below.
+// figures were measured with BenchmarkReads in package functions, with this optimisation and
+// without it (after step 1 below).
 //
 // What it costs. The 350 lines below encodeAll, the 250 lines of list_json_test.go, and a hook in
 // the SDK: jsonProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An
@@ -141,9 +141,9 @@ var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // jsonScanner reads the records of a response. Its methods read the next part of body and report
 // whether they succeeded. If one fails, the whole response is left to the SDK.
 type jsonScanner struct {
-	fields []fieldEncoding
-	byName map[string]int // maps an attribute name to its index in fields
-	key    int            // the index of the sort key in fields
+	fields       []fieldEncoding
+	byName       map[string]int // maps an attribute name to its index in fields
+	sortKeyIndex int            // the index of the sort key in fields
 
 	body   []byte // the response
 	offset int    // how much of body has been read
@@ -166,7 +166,7 @@ func newJSONScanner[T any](sortKey string) *jsonScanner {
 		s.byName[sortKey] = len(s.fields)
 		s.fields = append(slices.Clip(s.fields), fieldEncoding{read: (*jsonScanner).readString})
 	}
-	s.key = s.byName[sortKey]
+	s.sortKeyIndex = s.byName[sortKey]
 	return s
 }
 
@@ -175,7 +175,7 @@ func newJSONScanner[T any](sortKey string) *jsonScanner {
 func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	const items = `"Items":`
 	begin := bytes.Index(body, []byte(items))
-	if begin < 0 || !hasNoEscapes(body) {
+	if begin < 0 || !needsNoEscapes(body) {
 		return nil, false
 	}
 	s.body, s.offset, s.spans = body, begin+len(items), make([]byteSpan, len(s.fields))
@@ -184,13 +184,13 @@ func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	rest = slices.Concat(body[:begin], []byte(items+"[]"), body[s.offset:])
-	outermost := json.Valid(slices.Concat(body[:begin], []byte(items+"[]}")))
-	return rest, outermost && bytes.Count(rest, []byte(`"Items"`)) == 1 && !bytes.Contains(rest, []byte(`\`))
+	isTopLevel := json.Valid(slices.Concat(body[:begin], []byte(items+"[]}")))
+	return rest, isTopLevel && bytes.Count(rest, []byte(`"Items"`)) == 1 && !bytes.Contains(rest, []byte(`\`))
 }
 
-// hasNoEscapes reports whether encoding/json would write the characters of a response unescaped.
+// needsNoEscapes reports whether encoding/json would write the characters of a response unescaped.
 // Control characters need no check, because JSON strings cannot contain them.
-func hasNoEscapes(body []byte) bool {
+func needsNoEscapes(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
 
@@ -201,21 +201,21 @@ func (s *jsonScanner) scanRecord() bool {
 	if !s.scanSequence('{', '}', s.scanAttribute) {
 		return false
 	}
-	key, isText := strings.CutPrefix(string(s.value(s.key)), `"`)
+	key, isText := strings.CutPrefix(string(s.value(s.sortKeyIndex)), `"`)
 	if !isText || strings.Contains(key, `\`) {
 		return false
 	}
 	begin, separator := len(s.texts), byte('{')
-	for n, form := range s.fields {
-		if form.name == "" {
+	for n, encoding := range s.fields {
+		if encoding.name == "" {
 			continue
 		}
-		s.texts = append(append(s.texts, separator), form.name...)
+		s.texts = append(append(s.texts, separator), encoding.name...)
 		separator = ','
 		if value := s.value(n); len(value) > 0 {
 			s.texts = append(s.texts, value...)
 		} else {
-			s.texts = append(s.texts, form.absent...)
+			s.texts = append(s.texts, encoding.absent...)
 		}
 	}
 	s.texts = append(s.texts, '}')
@@ -393,27 +393,27 @@ func fieldEncodingsOf(t reflect.Type) []fieldEncoding {
 	found, ok := fieldEncodings.Load(t)
 	if !ok {
 		fields := recordTypeOf(t).fields
-		forms := make([]fieldEncoding, len(fields))
+		encodings := make([]fieldEncoding, len(fields))
 		for i, f := range fields {
-			if forms[i] = newFieldEncoding(t.FieldByIndex(f.index)); forms[i].read == nil {
+			if encodings[i] = newFieldEncoding(t.FieldByIndex(f.index)); encodings[i].read == nil {
 				panic(fmt.Sprintf("table: the attribute %s of %s cannot be listed as text", f.name, t))
 			}
 		}
-		found, _ = fieldEncodings.LoadOrStore(t, forms)
+		found, _ = fieldEncodings.LoadOrStore(t, encodings)
 	}
 	return found.([]fieldEncoding)
 }
 
 func newFieldEncoding(f reflect.StructField) fieldEncoding {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	form := fieldEncodingOf(f.Type)
+	encoding := fieldEncodingOf(f.Type)
 	if options != "" {
-		form.read = nil
+		encoding.read = nil
 	}
 	if name != "" && name != "-" {
-		form.name = `"` + name + `":`
+		encoding.name = `"` + name + `":`
 	}
-	return form
+	return encoding
 }
 
 func fieldEncodingOf(t reflect.Type) fieldEncoding {

@@ -59,7 +59,7 @@ func deserialize(t *testing.T, p smithyhttp.ClientProtocol, body string) (out dy
 	return out, err
 }
 
-const completeResponse = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
+const completeItem = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
 
 func itemsJSON(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
@@ -68,13 +68,13 @@ func itemsJSON(items ...string) string {
 // onePassResponses contains responses that are read in one pass; sdkResponses contains those that
 // are left to the SDK.
 var onePassResponses = map[string]string{
-	"every kind":           itemsJSON(completeResponse),
-	"several records":      itemsJSON(completeResponse, `"sk":{"S":"l"}`, completeResponse),
+	"every kind":           itemsJSON(completeItem),
+	"several records":      itemsJSON(completeItem, `"sk":{"S":"l"}`, completeItem),
 	"no field":             itemsJSON(`"sk":{"S":"k"}`),
 	"a fraction":           itemsJSON(`"sk":{"S":"k"},"i":{"N":"1.0"},"j":{"N":"-1.5"}`),
 	"a very large number":  itemsJSON(`"sk":{"S":"k"},"i":{"N":"9223372036854775808"}`),
 	"no records":           `{"Items":[],"Count":0,"ScannedCount":3}`,
-	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + completeResponse + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
+	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + completeItem + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
 	"plain escapes":        itemsJSON(`"sk":{"S":"k"},"s":{"S":"\"\\\b\f\n\r\t"},"l":{"L":[{"S":"\\\\\""}]}`),
 	"other scripts":        itemsJSON(`"sk":{"S":"日本"},"s":{"S":"ção é 日本語 😀 <&>` + "\x7f" + `"}`),
 	"empty texts":          itemsJSON(`"sk":{"S":""},"s":{"S":""},"t":{"S":""},"l":{"L":[]}`),
@@ -113,7 +113,7 @@ var sdkResponses = map[string]string{
 	"a number as sort key":              itemsJSON(`"sk":{"N":"1"}`),
 	"an escape in the sort key":         itemsJSON(`"sk":{"S":"\n"}`),
 	"an escape in a name":               itemsJSON(`"sk":{"S":"k"},"\u0073":{"S":"a"}`),
-	"a foreign record after a good one": itemsJSON(completeResponse, `"sk":{"S":"k"},"s":{"N":"1"}`),
+	"a foreign record after a good one": itemsJSON(completeItem, `"sk":{"S":"k"},"s":{"N":"1"}`),
 	"space between values":              `{"Items":[{"sk": {"S":"k"}}]}`,
 	"space before the list":             `{"Items" : [{"sk":{"S":"k"}}]}`,
 	"two lists":                         `{"Items":[{"sk":{"S":"k"}}],"Items":[]}`,
@@ -140,7 +140,7 @@ func FuzzListJSON(f *testing.F) {
 	f.Add(`{"Items":[{"sk":{"S":"k"}}],"Count":"x"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		if !json.Valid([]byte(body)) {
-			return // a control character makes JSON invalid; see hasNoEscapes
+			return // a control character makes JSON invalid; see needsNoEscapes
 		}
 		scanner := newJSONScanner[listableTypes]("sk")
 		p := &jsonProtocol{ClientProtocol: sdkProtocol, scanner: scanner}
@@ -218,13 +218,13 @@ type responseSequence []string
 func (r *responseSequence) RoundTrip(*http.Request) (*http.Response, error) {
 	body, broken := strings.CutSuffix((*r)[0], "…")
 	*r = (*r)[1:]
-	var rest error = io.EOF
+	var readErr error = io.EOF
 	if broken {
-		rest = io.ErrUnexpectedEOF
+		readErr = io.ErrUnexpectedEOF
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, ContentLength: -1,
-		Body: io.NopCloser(io.MultiReader(strings.NewReader(body), iotest.ErrReader(rest))),
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(body), iotest.ErrReader(readErr))),
 	}, nil
 }
 
@@ -232,14 +232,14 @@ func (r *responseSequence) RoundTrip(*http.Request) (*http.Response, error) {
 // by jsonScanner with pages that are read by the SDK.
 func TestListJSONOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
-	sent := responseSequence{
+	responses := responseSequence{
 		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}}]…`,
 		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}},{"sk":{"S":"b"},"s":{"S":"2"}}]` + more,
 		`{"Items":[{"sk":{"S":"c"},"s":{"S":"\u0033"}}]` + more,
 		`{"Items":[{"sk":{"S":"d"},"s":{"S":"4"}}]}`,
 	}
 	c := New(Options{
-		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: &sent, Now: time.Now,
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: &responses, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	page, err := ListJSON[struct {
@@ -251,7 +251,7 @@ func TestListJSONOfSeveralResponses(t *testing.T) {
 	if got, want := fmt.Sprintf("%s", page.Records), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want {
 		t.Errorf("records %s, want %s", got, want)
 	}
-	if page.Next != "" || len(sent) != 0 {
-		t.Errorf("next %q, and %d responses are left; want none", page.Next, len(sent))
+	if page.Next != "" || len(responses) != 0 {
+		t.Errorf("next %q, and %d responses are left; want none", page.Next, len(responses))
 	}
 }

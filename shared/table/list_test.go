@@ -26,8 +26,8 @@ func listJSON[T any](ctx context.Context, c *table.Client, q table.Query) ([]jso
 	return page.Records, page.Next, err
 }
 
-func pageOf[T any](records []T, order func(T) string, after string, limit int) ([]T, string) {
-	page := table.PageOf(records, order, after, limit)
+func pageOf[T any](records []T, sortKeyOf func(T) string, after string, limit int) ([]T, string) {
+	page := table.PageOf(records, sortKeyOf, after, limit)
 	return page.Records, page.Next
 }
 
@@ -57,7 +57,7 @@ func requireSameAsJSON(t testing.TB, c *table.Client, q table.Query, next string
 	t.Helper()
 	texts, textsNext, err := listJSON[listedNote](t.Context(), c, q)
 	if err != nil || textsNext != next {
-		t.Fatalf("ListTexts: next %q, %v; List: next %q", textsNext, err, next)
+		t.Fatalf("ListJSON: next %q, %v; List: next %q", textsNext, err, next)
 	}
 	records, _, err := list[listedNote](t.Context(), c, q)
 	if err != nil || len(records) != len(texts) {
@@ -87,16 +87,16 @@ type listModel struct {
 func (m listModel) list(q table.Query, filtered bool) []string {
 	var kept []note
 	for _, n := range m.notes {
-		within := noteOrder(n) >= q.From && (q.Until == "" || noteOrder(n) <= q.Until)
+		within := noteSortKey(n) >= q.From && (q.Until == "" || noteSortKey(n) <= q.Until)
 		if (len(m.statuses) == 0 || slices.Contains(m.statuses, n.Status)) && (!filtered || n.Count == 1) && within {
 			kept = append(kept, n)
 		}
 	}
-	order := noteOrder
+	sortKeyOf := noteSortKey
 	if q.Index == table.Base {
-		order = func(n note) string { return n.ID }
+		sortKeyOf = func(n note) string { return n.ID }
 	}
-	slices.SortFunc(kept, func(a, b note) int { return strings.Compare(order(a), order(b)) })
+	slices.SortFunc(kept, func(a, b note) int { return strings.Compare(sortKeyOf(a), sortKeyOf(b)) })
 	if q.Descending {
 		slices.Reverse(kept)
 	}
@@ -133,7 +133,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 		if rapid.Bool().Draw(t, "filter") {
 			q.Filter = table.Filter{"count": table.Number(1)}
 		}
-		bound := rapid.Custom(func(t *rapid.T) string { return noteOrder(noteGen(company).Draw(t, "bound")) })
+		bound := rapid.Custom(func(t *rapid.T) string { return noteSortKey(noteGen(company).Draw(t, "bound")) })
 		if q.Index != table.Base {
 			q.From = rapid.OneOf(rapid.Just(""), bound).Draw(t, "from")
 			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // may be less than q.From; then no record matches
@@ -152,11 +152,11 @@ func newListModel(q table.Query, notes map[string]note) listModel {
 	return m
 }
 
-func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, longest int) map[string]note {
+func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, maxNotes int) map[string]note {
 	t.Helper()
 	notes := map[string]note{}
 	items := []table.Item{}
-	for _, n := range rapid.SliceOfNDistinct(noteGen(company), 0, longest, func(n note) string { return n.ID }).Draw(r, "notes") {
+	for _, n := range rapid.SliceOfNDistinct(noteGen(company), 0, maxNotes, func(n note) string { return n.ID }).Draw(r, "notes") {
 		notes[n.ID] = n
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
@@ -191,17 +191,17 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		company := c.NewID("co")
 		before := insertNotes(t, r, c, company, 80)
 		q := queryGen(company).Draw(r, "query")
-		stays, known := map[string]note{}, map[string]note{}
+		remaining, known := map[string]note{}, map[string]note{}
 		for id, n := range before {
-			stays[id], known[id] = n, n
+			remaining[id], known[id] = n, n
 		}
 		all := readAllPages(t, c, q, func() {
 			n := noteGen(company).Draw(r, "change")
-			if old, there := known[n.ID]; there { // this may delete the record that a cursor refers to
+			if old, ok := known[n.ID]; ok { // this may delete the record that a cursor refers to
 				if err := c.BatchDelete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
 					t.Fatal(err)
 				}
-				delete(stays, n.ID)
+				delete(remaining, n.ID)
 				delete(known, n.ID)
 				return
 			}
@@ -209,8 +209,8 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 				known[n.ID] = insert(t, c, n)
 			}
 		})
-		got := slices.DeleteFunc(ids(all), func(id string) bool { _, kept := stays[id]; return !kept })
-		if diff := cmp.Diff(newListModel(q, stays).list(q, q.Filter != nil), got); diff != "" {
+		got := slices.DeleteFunc(ids(all), func(id string) bool { _, kept := remaining[id]; return !kept })
+		if diff := cmp.Diff(newListModel(q, remaining).list(q, q.Filter != nil), got); diff != "" {
 			r.Fatalf("%+v (-want +got):\n%s", q, diff)
 		}
 	})

@@ -17,10 +17,10 @@ import (
 
 // readCountingTransport is a transport that counts queries and the records that they read.
 type readCountingTransport struct {
-	next  http.RoundTripper
-	mu    sync.Mutex
-	calls int
-	read  int
+	next        http.RoundTripper
+	mu          sync.Mutex
+	calls       int
+	recordsRead int
 }
 
 func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -37,7 +37,7 @@ func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response
 		return nil, err
 	}
 	r.mu.Lock()
-	r.calls, r.read = r.calls+1, r.read+response.ScannedCount
+	r.calls, r.recordsRead = r.calls+1, r.recordsRead+response.ScannedCount
 	r.mu.Unlock()
 	out.Body = io.NopCloser(bytes.NewReader(text))
 	return out, nil
@@ -48,11 +48,11 @@ func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response
 // no more records than mergePartitions promises.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
-	const limit, want = 49, 50
+	const limit, minRead = 49, 50
 	tests := map[string]struct {
-		spread []noteStatus // the statuses of successive records, used in rotation
-		calls  int
-		most   int
+		statusCycle []noteStatus // the statuses of successive records, used in rotation
+		calls       int
+		maxRead     int
 	}{
 		"even":         {[]noteStatus{"draft", "sent", "failed"}, 3, 90},
 		"one has half": {[]noteStatus{"draft", "sent", "draft", "failed"}, 3, 90},
@@ -63,8 +63,8 @@ func TestMergeCalls(t *testing.T) {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readCountingTransport{next: apitest.Transport}
-				c, _ := newTestClient(t, seen)
+				transport := &readCountingTransport{next: apitest.Transport}
+				c, _ := newTestClient(t, transport)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: limit, Descending: descending}
 				for _, s := range statuses {
@@ -73,7 +73,7 @@ func TestMergeCalls(t *testing.T) {
 				var items []table.Item
 				var expected []string
 				for n := range 200 {
-					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: tt.spread[n%len(tt.spread)], N: ptr(float64(n))}
+					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: tt.statusCycle[n%len(tt.statusCycle)], N: ptr(float64(n))}
 					items = append(items, c.NewItem(keysOf(record), record))
 				}
 				for n := range limit {
@@ -85,7 +85,7 @@ func TestMergeCalls(t *testing.T) {
 				if err := c.BatchPut(t.Context(), items); err != nil {
 					t.Fatal(err)
 				}
-				seen.calls, seen.read = 0, 0
+				transport.calls, transport.recordsRead = 0, 0
 				page, next, err := list[note](t.Context(), c, q)
 				if err != nil || next == "" {
 					t.Fatalf("next %q, %v", next, err)
@@ -93,8 +93,8 @@ func TestMergeCalls(t *testing.T) {
 				if diff := cmp.Diff(expected, ids(page)); diff != "" {
 					t.Errorf("page (-want +got):\n%s", diff)
 				}
-				if seen.calls != tt.calls || seen.read > tt.most || seen.read < want {
-					t.Errorf("%d calls, %d records read; want %d, at most %d", seen.calls, seen.read, tt.calls, tt.most)
+				if transport.calls != tt.calls || transport.recordsRead > tt.maxRead || transport.recordsRead < minRead {
+					t.Errorf("%d calls, %d records read; want %d, at most %d", transport.calls, transport.recordsRead, tt.calls, tt.maxRead)
 				}
 			})
 		}

@@ -128,12 +128,12 @@ func TestModifySilently(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range []struct {
-		text  string
-		marks []string
-		moves bool
+		text        string
+		marks       []string
+		wantUpdated bool
 	}{{"a", []string{"x"}, false}, {"b", []string{"x"}, true}, {"b", nil, false}, {"c", []string{"y"}, true}} {
 		clock.Advance(time.Second)
-		if change.moves {
+		if change.wantUpdated {
 			stored.UpdatedAt = ptr(c.Now())
 		}
 		stored.Text, stored.Marks = change.text, change.marks
@@ -178,7 +178,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 	n := newNote(c)
 	n.Status, n.N = "draft", ptr(1.0)
 	insert(t, c, n)
-	where := func() (found []string) {
+	indexEntries := func() (found []string) {
 		t.Helper()
 		for _, part := range []string{"all", "draft", "sent"} {
 			index := table.GSI2
@@ -190,7 +190,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, n := range list {
-				found = append(found, fmt.Sprint(part, " ", n.Status, " ", noteOrder(n) == noteOrder(list[0])))
+				found = append(found, fmt.Sprint(part, " ", n.Status, " ", noteSortKey(n) == noteSortKey(list[0])))
 			}
 		}
 		return found
@@ -208,12 +208,12 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(step.want, where()); diff != "" {
+		if diff := cmp.Diff(step.want, indexEntries()); diff != "" {
 			t.Errorf("indexes (-want +got):\n%s", diff)
 		}
 		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
-		if err != nil || stringValue(item["gsi1sk"]) != noteOrder(got) {
-			t.Errorf("gsi1sk %v, want %s: %v", item["gsi1sk"], noteOrder(got), err)
+		if err != nil || stringValue(item["gsi1sk"]) != noteSortKey(got) {
+			t.Errorf("gsi1sk %v, want %s: %v", item["gsi1sk"], noteSortKey(got), err)
 		}
 	}
 }
@@ -339,7 +339,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
-	between := func(count int64) {
+	setCount := func(count int64) {
 		if err := c.Transact(t.Context(), c.WriteUpdate(noteKey(n.Company, n.ID), "SET #count = :count ADD rev :one", "", map[string]string{"#count": "count"},
 			table.Item{":count": table.Number(count), ":one": table.Number(1)})); err != nil {
 			t.Fatal(err)
@@ -348,7 +348,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 	var seen []int64
 	got, err := modify(t, c, n, func(n *note) error {
 		if seen = append(seen, n.Count); len(seen) == 1 {
-			between(100)
+			setCount(100)
 		}
 		n.Count++
 		return nil
@@ -359,7 +359,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 	seen = nil
 	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(n note) error {
 		if seen = append(seen, n.Count); len(seen) == 1 {
-			between(200)
+			setCount(200)
 		}
 		return nil
 	})
@@ -374,11 +374,11 @@ func TestModifyRefused(t *testing.T) {
 	p := &faultProxy{}
 	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
-	refused := fault.New(fault.Conflict, "is sent")
-	if _, err := modify(t, c, n, func(n *note) error { n.Count++; return refused }); err != error(refused) {
+	errRefused := fault.New(fault.Conflict, "is sent")
+	if _, err := modify(t, c, n, func(n *note) error { n.Count++; return errRefused }); err != error(errRefused) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return refused }); err != error(refused) {
+	if _, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return errRefused }); err != error(errRefused) {
 		t.Errorf("got %v", err)
 	}
 	if p.count("UpdateItem")+p.count("DeleteItem") != 0 {
@@ -395,12 +395,12 @@ func TestReindex(t *testing.T) {
 	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	key := noteKey(n.Company, n.ID)
-	indexes := func(n note) table.Keys {
+	keysWithGSI5 := func(n note) table.Keys {
 		keys := keysOf(n)
 		keys.GSI5 = table.Key{PK: table.Partition(n.Company, "notes", "fifth"), SK: "s"}
 		return keys
 	}
-	stored := func() table.Item {
+	readItem := func() table.Item {
 		item, err := table.GetItem(t.Context(), c, key)
 		if err != nil {
 			t.Fatal(err)
@@ -408,26 +408,26 @@ func TestReindex(t *testing.T) {
 		return item
 	}
 	insert(t, c, n)
-	before := stored()
+	before := readItem()
 	if err := c.BatchDelete(t.Context(), []table.Key{key}); err != nil {
 		t.Fatal(err)
 	}
-	if written, err := table.Reindex(t.Context(), c, before, indexes); written || err != nil {
+	if written, err := table.Reindex(t.Context(), c, before, keysWithGSI5); written || err != nil {
 		t.Errorf("a deleted record: %v, %v", written, err)
 	}
 	insert(t, c, n)
-	before = stored()
+	before = readItem()
 	for _, tt := range []struct {
 		name    string
 		keysOf  func(note) table.Keys
 		written bool
 		want    string
-	}{{"adds", indexes, true, "s"}, {"knows", indexes, false, "s"}, {"removes", keysOf, true, ""}} {
-		written, err := table.Reindex(t.Context(), c, stored(), tt.keysOf)
+	}{{"adds", keysWithGSI5, true, "s"}, {"knows", keysWithGSI5, false, "s"}, {"removes", keysOf, true, ""}} {
+		written, err := table.Reindex(t.Context(), c, readItem(), tt.keysOf)
 		if err != nil || written != tt.written {
 			t.Fatalf("%s: written %t, want %t: %v", tt.name, written, tt.written, err)
 		}
-		after := stored()
+		after := readItem()
 		if got, _ := after["gsi5sk"].(*types.AttributeValueMemberS); (got == nil) != (tt.want == "") {
 			t.Errorf("%s: gsi5sk %v, want %q: %v", tt.name, got, tt.want, after)
 		}
@@ -440,10 +440,10 @@ func TestReindex(t *testing.T) {
 		}
 	}
 	raced := false
-	_, err := table.Modify(t.Context(), c, key, indexes, func(n *note) error {
+	_, err := table.Modify(t.Context(), c, key, keysWithGSI5, func(n *note) error {
 		if n.Text = new("t"); !raced {
 			raced = true
-			if _, err := table.Reindex(t.Context(), c, stored(), indexes); err != nil {
+			if _, err := table.Reindex(t.Context(), c, readItem(), keysWithGSI5); err != nil {
 				return err
 			}
 		}
@@ -452,7 +452,7 @@ func TestReindex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := stored()
+	after := readItem()
 	if rev := after["rev"].(*types.AttributeValueMemberN).Value; after["gsi5sk"] == nil || rev != "5" {
 		t.Errorf("revision %s and index key %v, want 5 and one: %v", rev, after["gsi5sk"], after)
 	}
@@ -466,15 +466,15 @@ func TestModifyCorrectsIndexKeys(t *testing.T) {
 	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
 	key := noteKey(n.Company, n.ID)
-	fifth := func(n note) table.Keys {
+	keysWithGSI5 := func(n note) table.Keys {
 		keys := keysOf(n)
 		keys.GSI5, keys.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "fifth"), SK: "s"}, table.Key{}
 		return keys
 	}
-	if _, err := table.Modify(t.Context(), c, key, fifth, func(*note) error { return nil }); err != nil || p.count("UpdateItem") != 0 {
+	if _, err := table.Modify(t.Context(), c, key, keysWithGSI5, func(*note) error { return nil }); err != nil || p.count("UpdateItem") != 0 {
 		t.Errorf("%d updates, %v", p.count("UpdateItem"), err)
 	}
-	for _, keysOf := range []func(note) table.Keys{fifth, keysOf} {
+	for _, keysOf := range []func(note) table.Keys{keysWithGSI5, keysOf} {
 		got, err := table.Modify(t.Context(), c, key, keysOf, func(n *note) error { n.Count++; return nil })
 		item, failure := table.GetItem(t.Context(), c, key)
 		if err != nil || failure != nil {
@@ -530,7 +530,7 @@ func TestCreateAddsIndexes(t *testing.T) {
 // not recognise the retry. A local engine does not recognise it if it was restarted in between.
 func TestModifyWithUnrecognisedRetry(t *testing.T) {
 	t.Parallel()
-	sent := 0
+	attempts := 0
 	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call != "TransactWriteItems" {
 			return pass()
@@ -543,14 +543,14 @@ func TestModifyWithUnrecognisedRetry(t *testing.T) {
 		if err := json.Unmarshal(body, &in); err != nil {
 			return nil, err
 		}
-		sent++
-		in["ClientRequestToken"] = fmt.Sprint("attempt ", sent)
+		attempts++
+		in["ClientRequestToken"] = fmt.Sprint("attempt ", attempts)
 		if body, err = json.Marshal(in); err != nil {
 			return nil, err
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		out, err := pass()
-		if sent > 1 || err != nil {
+		if attempts > 1 || err != nil {
 			return out, err
 		}
 		return nil, errors.Join(errors.New("the response was lost"), out.Body.Close())
@@ -559,8 +559,8 @@ func TestModifyWithUnrecognisedRetry(t *testing.T) {
 	n := insert(t, c, newNote(c))
 	got, err := table.ModifyWith(t.Context(), c, noteKey(n.Company, n.ID), keysOf, func(n *note) error { n.Count++; return nil },
 		func(_ any, update table.Write) error { return c.Transact(t.Context(), update) })
-	if err != nil || sent != 2 || got.Count != 1 {
-		t.Fatalf("count %d after %d attempts, want 1 after 2: %v", got.Count, sent, err)
+	if err != nil || attempts != 2 || got.Count != 1 {
+		t.Fatalf("count %d after %d attempts, want 1 after 2: %v", got.Count, attempts, err)
 	}
 	requireStored(t, c, got)
 }

@@ -80,12 +80,12 @@ func RegisteredCompanies(ctx context.Context, c *Client) ([]string, error) {
 }
 
 // operatorCompanies returns the distinct companies in all partitions of a list, sorted by id. The
-// parameter from specifies how to read a partition.
-func operatorCompanies[T any](ctx context.Context, c *Client, list string, from Collection, companyOf func(T) string) ([]string, error) {
+// parameter template specifies how to read a partition.
+func operatorCompanies[T any](ctx context.Context, c *Client, list string, template Collection, companyOf func(T) string) ([]string, error) {
 	var mu sync.Mutex
 	found := map[string]bool{}
 	err := parallel.Do(OperatorShards, OperatorShards, func(n int) error {
-		shard := from
+		shard := template
 		shard.Partition = operatorPartition(list, uint32(n))
 		return ForEach(ctx, c, shard, func(entry T) error {
 			mu.Lock()

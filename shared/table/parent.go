@@ -94,15 +94,15 @@ func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r Parent
 }
 
 // RemoveAndWrite deletes one record by compare-and-set and makes other writes in the same
-// transaction. The function others returns these writes for the record, or an error that rejects
+// transaction. The function writesFor returns these writes for the record, or an error that rejects
 // the deletion. It is called again if the record has changed, if a child was created under it, or
 // if the condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the
 // record does not exist, and ErrTooMuchContention after losing very many races.
-func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
-	return c.removeAndWrite(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
+func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, writesFor func(T) ([]Write, error)) error {
+	return c.removeAndWrite(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return writesFor(*record.(*T)) })
 }
 
-func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, others func(record any) ([]Write, error)) error {
+func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, writesFor func(record any) ([]Write, error)) error {
 	for range modifyAttemptsMax {
 		stored, err := c.get(ctx, key)
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, ot
 		if err != nil {
 			return err
 		}
-		otherWrites, err := others(record)
+		otherWrites, err := writesFor(record)
 		if err != nil {
 			return err
 		}
@@ -140,17 +140,17 @@ func (e *updateExpression) sameChildrenCondition(stored Item) string {
 }
 
 // CheckLimit returns an error if a bounded collection already has limit records or more. The error
-// is a conflict that states the limit and the kind of records; the parameter what is their plural
-// noun. CheckLimit reads the collection in parallel with the check of the caller's key. Concurrent
-// creates can exceed the limit by a few records.
-func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {
-	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
+// is a conflict that states the limit and the kind of records, as pluralNoun. CheckLimit reads the
+// collection in parallel with the check of the caller's key. Concurrent creates can exceed the
+// limit by a few records.
+func CheckLimit(ctx context.Context, c *Client, collection Collection, limit int, pluralNoun string) error {
+	errFull := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, pluralNoun)
 	n := 0
-	err := ForEach(ctx, c, of, func(struct {
+	err := ForEach(ctx, c, collection, func(struct {
 		SK string `store:"sk"`
 	}) error {
 		if n++; n >= limit {
-			return full
+			return errFull
 		}
 		return nil
 	})

@@ -91,9 +91,9 @@ func TestRemoveParent(t *testing.T) {
 	if err := remove(t, c, n, removalWithoutChildren(c, n)); !errors.Is(err, errHasChildren) || countPartitionRecords(t, c, n) != 2 {
 		t.Errorf("with a child: %v", err)
 	}
-	reject := removalWithChildren(c, n)
-	reject.Check = func(got note) error { return fmt.Errorf("reject %s", got.ID) }
-	if err := remove(t, c, n, reject); err == nil || err.Error() != "reject "+n.ID || countPartitionRecords(t, c, n) != 2 {
+	rejectingRemoval := removalWithChildren(c, n)
+	rejectingRemoval.Check = func(got note) error { return fmt.Errorf("reject %s", got.ID) }
+	if err := remove(t, c, n, rejectingRemoval); err == nil || err.Error() != "reject "+n.ID || countPartitionRecords(t, c, n) != 2 {
 		t.Errorf("rejected: %v", err)
 	}
 	if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || countPartitionRecords(t, c, n) != 0 {
@@ -156,7 +156,7 @@ func TestRemoveParentWithoutChildren(t *testing.T) {
 // intact, and that the next removal completes it.
 func TestRemovalCrashes(t *testing.T) {
 	t.Parallel()
-	for dies := 1; ; dies++ {
+	for callsAllowed := 1; ; callsAllowed++ {
 		p := &faultProxy{}
 		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
@@ -168,30 +168,30 @@ func TestRemovalCrashes(t *testing.T) {
 		before := p.count("")
 		ctx, stop := context.WithCancel(t.Context())
 		p.respond = func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
-			if p.count("") > before+dies {
+			if p.count("") > before+callsAllowed {
 				stop()
 				return nil, context.Canceled
 			}
 			return pass()
 		}
-		died := table.RemoveParent(ctx, c, noteKey(n.Company, n.ID), removalWithChildren(c, n))
+		removalErr := table.RemoveParent(ctx, c, noteKey(n.Company, n.ID), removalWithChildren(c, n))
 		stop()
 		p.respond = nil
 		if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, n.ID)); err != nil && !errors.Is(err, fault.ErrNotFound) {
 			t.Fatalf("error %v, want none or %v", err, fault.ErrNotFound)
 		}
-		again := remove(t, c, n, removalWithChildren(c, n))
-		if died == nil {
-			if !errors.Is(again, fault.ErrNotFound) {
-				t.Errorf("after a whole removal: %v", again)
+		retryErr := remove(t, c, n, removalWithChildren(c, n))
+		if removalErr == nil {
+			if !errors.Is(retryErr, fault.ErrNotFound) {
+				t.Errorf("after a whole removal: %v", retryErr)
 			}
-			if dies < 4 {
-				t.Errorf("a removal of %d calls", dies)
+			if callsAllowed < 4 {
+				t.Errorf("a removal of %d calls", callsAllowed)
 			}
 			return
 		}
-		if again != nil || countPartitionRecords(t, c, n) != 0 {
-			t.Errorf("after %d calls: %v, %d records are left", dies, again, countPartitionRecords(t, c, n))
+		if retryErr != nil || countPartitionRecords(t, c, n) != 0 {
+			t.Errorf("after %d calls: %v, %d records are left", callsAllowed, retryErr, countPartitionRecords(t, c, n))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestRemovalCrashes(t *testing.T) {
 // children, or nothing.
 func TestRemovalRaces(t *testing.T) {
 	t.Parallel()
-	for _, takesAlong := range []bool{false, true} {
+	for _, withChildren := range []bool{false, true} {
 		c, _ := newTestClient(t, nil)
 		rounds := 30
 		if testing.Short() {
@@ -209,28 +209,28 @@ func TestRemovalRaces(t *testing.T) {
 		for range rounds {
 			n := insert(t, c, newNote(c))
 			r := removalWithoutChildren(c, n)
-			if takesAlong {
+			if withChildren {
 				r = removalWithChildren(c, n)
 			}
 			var wait sync.WaitGroup
-			var removed error
-			var created [3]error
-			wait.Go(func() { removed = remove(t, c, n, r) })
-			for i := range created {
-				wait.Go(func() { created[i] = createChild(t.Context(), c, n, fmt.Sprint(i)) })
+			var removeErr error
+			var createErrs [3]error
+			wait.Go(func() { removeErr = remove(t, c, n, r) })
+			for i := range createErrs {
+				wait.Go(func() { createErrs[i] = createChild(t.Context(), c, n, fmt.Sprint(i)) })
 			}
 			wait.Wait()
 			left, want := countPartitionRecords(t, c, n), 0
-			if removed != nil {
+			if removeErr != nil {
 				want = 1
-				for _, err := range created {
+				for _, err := range createErrs {
 					if err == nil {
 						want++
 					}
 				}
 			}
-			if left != want || removed != nil && !errors.Is(removed, errHasChildren) {
-				t.Fatalf("%d records are left, want %d: %v, %v", left, want, removed, created)
+			if left != want || removeErr != nil && !errors.Is(removeErr, errHasChildren) {
+				t.Fatalf("%d records are left, want %d: %v, %v", left, want, removeErr, createErrs)
 			}
 		}
 	}
@@ -251,13 +251,13 @@ func TestConcurrentRemovals(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wait sync.WaitGroup
-		var removed [8]error
-		for i := range removed {
-			wait.Go(func() { removed[i] = remove(t, c, n, removalWithChildren(c, n)) })
+		var errs [8]error
+		for i := range errs {
+			wait.Go(func() { errs[i] = remove(t, c, n, removalWithChildren(c, n)) })
 		}
 		wait.Wait()
 		successes := 0
-		for _, err := range removed {
+		for _, err := range errs {
 			if err == nil {
 				successes++
 			} else if !errors.Is(err, fault.ErrNotFound) {
@@ -282,16 +282,16 @@ func TestChildDuringRemoval(t *testing.T) {
 			}
 		}
 		r := removalWithoutChildren(c, n)
-		look, looks := r.CheckNoChildren, 0
+		checkNoChildren, checks := r.CheckNoChildren, 0
 		r.CheckNoChildren = func(ctx context.Context) error {
-			err := look(ctx)
-			if looks++; looks == 1 {
+			err := checkNoChildren(ctx)
+			if checks++; checks == 1 {
 				err = errors.Join(err, createChild(ctx, c, n, "a"))
 			}
 			return err
 		}
-		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || looks != 2 || countPartitionRecords(t, c, n) != 2 {
-			t.Errorf("%v after %d looks, %d records", err, looks, countPartitionRecords(t, c, n))
+		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || checks != 2 || countPartitionRecords(t, c, n) != 2 {
+			t.Errorf("%v after %d looks, %d records", err, checks, countPartitionRecords(t, c, n))
 		}
 	}
 }
@@ -331,9 +331,9 @@ func TestCheckLimit(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
-	of := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.JoinKey("note", "")}
+	collection := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.JoinKey("note", "")}
 	for limit, want := range map[int]string{2: "", 1: "there are 1 notes already, which is the limit; delete one first"} {
-		err := table.CheckLimit(t.Context(), c, of, limit, "notes")
+		err := table.CheckLimit(t.Context(), c, collection, limit, "notes")
 		if want == "" && err == nil {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 // everyWrite returns every kind of write, to a record that exists and to others that do not.
 func everyWrite(c *table.Client, n note) map[string]func(context.Context) error {
 	key := noteKey(n.Company, n.ID)
-	at := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
+	keyItem := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
 	return map[string]func(context.Context) error{
 		"UpdateItem": func(ctx context.Context) error {
 			_, err := c.UpdateItem(ctx, updateOf(n))
@@ -24,7 +24,7 @@ func everyWrite(c *table.Client, n note) map[string]func(context.Context) error 
 		"PutItem": func(ctx context.Context) error {
 			return c.PutItem(ctx, &dynamodb.PutItemInput{Item: c.NewItem(keysOf(n), n)})
 		},
-		"DeleteItem": func(ctx context.Context) error { return c.DeleteItem(ctx, &dynamodb.DeleteItemInput{Key: at}) },
+		"DeleteItem": func(ctx context.Context) error { return c.DeleteItem(ctx, &dynamodb.DeleteItemInput{Key: keyItem}) },
 		"Insert":     func(ctx context.Context) error { other := newNote(c); return c.Insert(ctx, keysOf(other), other) },
 		"Modify": func(ctx context.Context) error {
 			_, err := table.Modify(ctx, c, key, keysOf, func(n *note) error { n.Count++; return nil })
@@ -45,14 +45,14 @@ func everyWrite(c *table.Client, n note) map[string]func(context.Context) error 
 // Ensure no write happens before the caller's key is verified, and a refused key writes nothing.
 func TestWritesWaitForThePermit(t *testing.T) {
 	t.Parallel()
-	isWrite := func(p *faultProxy) int { return p.count("") - p.count("GetItem") }
+	countWrites := func(p *faultProxy) int { return p.count("") - p.count("GetItem") }
 	for name := range everyWrite(nil, note{}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &faultProxy{}
 			c, _ := newTestClient(t, p)
 			n := insert(t, c, newNote(c))
-			before := isWrite(p)
+			before := countWrites(p)
 			run := func(request *table.Request) chan error {
 				done := make(chan error, 1)
 				go func() { done <- everyWrite(c, n)[name](table.WithRequest(t.Context(), request)) }()
@@ -71,15 +71,15 @@ func TestWritesWaitForThePermit(t *testing.T) {
 			default:
 			}
 			request.SettlePermit(auth.ErrSuspended)
-			if err := <-done; !errors.Is(err, auth.ErrSuspended) || isWrite(p) != before {
-				t.Errorf("%v, %d writes", err, isWrite(p)-before)
+			if err := <-done; !errors.Is(err, auth.ErrSuspended) || countWrites(p) != before {
+				t.Errorf("%v, %d writes", err, countWrites(p)-before)
 			}
 
 			request = table.NewRequest()
 			done = run(request)
 			request.SettlePermit(nil)
-			if err := <-done; err != nil || isWrite(p) != before+1 {
-				t.Errorf("%v, %d writes", err, isWrite(p)-before)
+			if err := <-done; err != nil || countWrites(p) != before+1 {
+				t.Errorf("%v, %d writes", err, countWrites(p)-before)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestUnits(t *testing.T) {
 		if err := everyWrite(c, n)[name](ctx); err != nil {
 			t.Fatal(err)
 		}
-		if total := m.Units(); total.Calls != calls || total.Write < 1 || (calls == 2) != (total.Read > 0) {
+		if total := m.Usage(); total.Calls != calls || total.Write < 1 || (calls == 2) != (total.Read > 0) {
 			t.Errorf("%s: units %+v, want %d calls, a unit of a write, and of a read if there are 2", name, total, calls)
 		}
 	}
@@ -147,8 +147,8 @@ func TestUnits(t *testing.T) {
 		m := table.NewRequest()
 		m.SettlePermit(nil)
 		ctx := table.WithRequest(t.Context(), m)
-		if err := call(ctx); err == nil || m.Units() != (table.Units{Calls: 1}) {
-			t.Errorf("a failed %s: %+v, %v", name, m.Units(), err)
+		if err := call(ctx); err == nil || m.Usage() != (table.Usage{Calls: 1}) {
+			t.Errorf("a failed %s: %+v, %v", name, m.Usage(), err)
 		}
 	}
 }

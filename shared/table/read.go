@@ -101,14 +101,14 @@ type fetchFunc[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found 
 // recordFetcher returns a fetch function for records of type T.
 func recordFetcher[T any](c *Client, sortKey string) fetchFunc[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
-		form := recordTypeOf(reflect.TypeFor[T]())
-		form.projectQuery(in, sortKey)
+		rt := recordTypeOf(reflect.TypeFor[T]())
+		rt.projectQuery(in, sortKey)
 		out, err := c.Query(ctx, in)
 		if err != nil {
 			return rows[T]{}, nil, err
 		}
 		records, err := decodeAll[T](out.Items)
-		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: form.jsonSizes(out.Items)}, out.LastEvaluatedKey, err
+		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: rt.jsonSizes(out.Items)}, out.LastEvaluatedKey, err
 	}
 }
 
@@ -129,8 +129,8 @@ func sortKeys(items []Item, attribute string) []string {
 const filteredReadMin = 500
 
 // readPartition reads at most `want` records of one partition. It stops early once their JSON
-// exceeds `most` bytes. found.hasMore reports whether the partition may have further records.
-func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
+// exceeds maxBytes. found.hasMore reports whether the partition may have further records.
+func readPartition[R any](ctx context.Context, q Query, partition string, want, maxBytes int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
 	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
@@ -161,7 +161,7 @@ func readPartition[R any](ctx context.Context, q Query, partition string, want, 
 			found.hasMore = true
 			return found, nil
 		}
-		if found.hasMore = len(last) > 0; !found.hasMore || found.size() >= most {
+		if found.hasMore = len(last) > 0; !found.hasMore || found.size() >= maxBytes {
 			return found, nil
 		}
 		in.ExclusiveStartKey = last
@@ -290,9 +290,9 @@ func ForEachItem(ctx context.Context, c *Client, from Collection, visit func(Ite
 
 // forEachPage calls visit with each page of a collection. The items have only the attributes of the
 // record type, or all attributes if record is nil.
-func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
-	in := Query{Index: from.Index, Prefix: from.Prefix, From: from.From, Until: from.Until, Filter: from.Filter}.request(from.Partition)
-	in.ConsistentRead = aws.Bool(from.Consistent)
+func (c *Client) forEachPage(ctx context.Context, collection Collection, record reflect.Type, visit func([]Item) error) error {
+	in := Query{Index: collection.Index, Prefix: collection.Prefix, From: collection.From, Until: collection.Until, Filter: collection.Filter}.request(collection.Partition)
+	in.ConsistentRead = aws.Bool(collection.Consistent)
 	if record != nil {
 		recordTypeOf(record).projectQuery(in, "")
 	}
@@ -309,10 +309,10 @@ func (c *Client) forEachPage(ctx context.Context, from Collection, record reflec
 }
 
 // PageOf sorts a bounded collection in memory and returns one page of it. Cursors work as in List.
-func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
+func PageOf[T any](records []T, sortKeyOf func(T) string, after string, limit int) Page[T] {
 	all := make([]position, len(records))
 	for i, r := range records {
-		all[i] = position{order(r), i}
+		all[i] = position{sortKeyOf(r), i}
 	}
 	positions, next := pageOf(all, after, limit)
 	page := Page[T]{Records: make([]T, len(positions)), Next: next, PositionAfter: func(n int) string { return positions[n].key }}

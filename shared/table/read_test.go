@@ -97,16 +97,16 @@ func TestForgedPositions(t *testing.T) {
 			if !slices.Equal(ids(got), want) {
 				t.Errorf("%.20q, descending %v: %v", after, descending, ids(got))
 			}
-			index := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Descending: descending, After: after, Limit: 10}
-			if got, _, err := list[note](t.Context(), c, index); err != nil || len(got) > 1 {
+			indexQuery := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Descending: descending, After: after, Limit: 10}
+			if got, _, err := list[note](t.Context(), c, indexQuery); err != nil || len(got) > 1 {
 				t.Errorf("index, %.20q: %v, %v", after, ids(got), err)
 			}
-			at := noteOrder(n)
-			beyond := descending && after > at || !descending && after < at
-			for _, bounds := range [][2]string{{at, ""}, {"", at}, {at, at}, {at + "!", ""}, {"", at[:1]}, {at, at[:1]}} {
-				index.From, index.Until = bounds[0], bounds[1]
-				within := at >= index.From && (index.Until == "" || at <= index.Until)
-				if got, next, err := list[note](t.Context(), c, index); err != nil || next != "" || (len(got) == 1) != (within && beyond) {
+			sortKey := noteSortKey(n)
+			isAfterCursor := descending && after > sortKey || !descending && after < sortKey
+			for _, bounds := range [][2]string{{sortKey, ""}, {"", sortKey}, {sortKey, sortKey}, {sortKey + "!", ""}, {"", sortKey[:1]}, {sortKey, sortKey[:1]}} {
+				indexQuery.From, indexQuery.Until = bounds[0], bounds[1]
+				inBounds := sortKey >= indexQuery.From && (indexQuery.Until == "" || sortKey <= indexQuery.Until)
+				if got, next, err := list[note](t.Context(), c, indexQuery); err != nil || next != "" || (len(got) == 1) != (inBounds && isAfterCursor) {
 					t.Errorf("bounds %q, %.20q, descending %v: %v, next %q, %v", bounds, after, descending, ids(got), next, err)
 				}
 			}
@@ -135,7 +135,7 @@ func TestPaginateAgainstList(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			got, next := pageOf(all, noteOrder, after, limit)
+			got, next := pageOf(all, noteSortKey, after, limit)
 			if !slices.Equal(ids(got), ids(want)) || next != wantNext {
 				r.Fatalf("%v and %q, want %v and %q", ids(got), next, ids(want), wantNext)
 			}
@@ -144,7 +144,7 @@ func TestPaginateAgainstList(t *testing.T) {
 			}
 		}
 	})
-	if page, next := pageOf([]note{}, noteOrder, "", 0); len(page) != 0 || next != "" {
+	if page, next := pageOf([]note{}, noteSortKey, "", 0); len(page) != 0 || next != "" {
 		t.Error("an empty collection has a page")
 	}
 }
@@ -179,10 +179,10 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pages < 3 || seen != 15 {
-			t.Errorf("Each: %d records on %d pages, want 15 on 3 at least", seen, pages)
+			t.Errorf("ForEach: %d records on %d pages, want 15 on 3 at least", seen, pages)
 		}
 		if len(whole) != 15 || whole[14].ID != "itm_14" {
-			t.Errorf("Whole: %q, want 15 records of which itm_14 is the last", ids(whole))
+			t.Errorf("ReadAll: %q, want 15 records of which itm_14 is the last", ids(whole))
 		}
 	}
 	// A page has Limit records, even though the engine stops at 1 MB.
@@ -191,8 +191,8 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 		t.Errorf("%d records, next %q; want 14 and itm_13: %v", len(page), next, err)
 	}
 	requireSameAsJSON(t, c, q, "itm_13")
-	stop := errors.New("stop")
-	if err := table.ForEach(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
+	errStop := errors.New("stop")
+	if err := table.ForEach(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return errStop }); !errors.Is(err, errStop) {
 		t.Errorf("the visitor's error: %v", err)
 	}
 }
@@ -214,11 +214,11 @@ func TestReadMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if texts == nil || len(texts) != 0 || next != "" {
-		t.Errorf("ListTexts: %#v, next %q; want an empty list and no next", texts, next)
+		t.Errorf("ListJSON: %#v, next %q; want an empty list and no next", texts, next)
 	}
 	whole, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: partition})
 	if whole == nil || len(whole) != 0 || err != nil {
-		t.Errorf("Whole: %v, %v", whole, err)
+		t.Errorf("ReadAll: %v, %v", whole, err)
 	}
 	if _, err := table.Get[note](t.Context(), c, table.Key{PK: partition, SK: "x"}); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("Get: %v", err)
@@ -234,7 +234,7 @@ func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	c, _ := newTestClient(t, nil)
-	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
+	sortKeyOf := func(n int) string { return noteSortKey(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
 	units := func(size int, q table.Query) float64 {
 		company := c.NewID("co")
 		var items []table.Item
@@ -245,24 +245,24 @@ func TestListReadsWhatItReturns(t *testing.T) {
 		if err := c.BatchPut(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		q.Index, q.Partitions, q.Limit = table.GSI1, []string{table.Partition(company, "notes", "all")}, 10
 		if _, _, err := list[note](ctx, c, q); err != nil {
 			t.Fatal(err)
 		}
-		if total := m.Units(); total.Calls != 1 || total.Read == 0 || total.Write != 0 {
+		if total := m.Usage(); total.Calls != 1 || total.Read == 0 || total.Write != 0 {
 			t.Errorf("units %+v, want a call that reads", total)
 		}
-		return m.Units().Read
+		return m.Usage().Read
 	}
 	for name, q := range map[string]table.Query{
 		"first page":             {},
-		"within bounds":          {From: at(3), Until: at(6)},
-		"within, descending":     {From: at(3), Until: at(6), Descending: true},
-		"last page":              {From: at(2), Until: at(6), After: at(4)},
-		"last page, descending":  {From: at(2), Until: at(6), After: at(4), Descending: true},
-		"until, descending":      {Until: at(6), After: at(4), Descending: true},
-		"until, next page of it": {Until: at(6), After: at(4)},
+		"within bounds":          {From: sortKeyOf(3), Until: sortKeyOf(6)},
+		"within, descending":     {From: sortKeyOf(3), Until: sortKeyOf(6), Descending: true},
+		"last page":              {From: sortKeyOf(2), Until: sortKeyOf(6), After: sortKeyOf(4)},
+		"last page, descending":  {From: sortKeyOf(2), Until: sortKeyOf(6), After: sortKeyOf(4), Descending: true},
+		"until, descending":      {Until: sortKeyOf(6), After: sortKeyOf(4), Descending: true},
+		"until, next page of it": {Until: sortKeyOf(6), After: sortKeyOf(4)},
 	} {
 		if few, many := units(11, q), units(400, q); few != many {
 			t.Errorf("%s: %v read units, %v for a longer list", name, few, many)

@@ -32,8 +32,8 @@ func (c *Client) nextRecentWrites(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentWritesAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)
 	}
-	if written, ok := stored[writeIDAttr].(*types.AttributeValueMemberS); ok {
-		list = append(list, written)
+	if writeID, ok := stored[writeIDAttr].(*types.AttributeValueMemberS); ok {
+		list = append(list, writeID)
 	}
 	oldest := id.LowerBound(writeTokenPrefix, c.now().Add(-recentWriteTTL))
 	list = slices.DeleteFunc(list, func(a types.AttributeValue) bool {

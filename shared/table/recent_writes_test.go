@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// runsOthersBeforeRetry returns a proxy that passes on the first call of the named operation, loses
-// its response, and calls the function others before the client retries.
-func runsOthersBeforeRetry(name string, others func()) *faultProxy {
+// interveningWritesProxy returns a proxy that passes on the first call of the named operation,
+// loses its response, and calls otherWrites before the client retries.
+func interveningWritesProxy(name string, otherWrites func()) *faultProxy {
 	var once sync.Once
 	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
@@ -29,7 +29,7 @@ func runsOthersBeforeRetry(name string, others func()) *faultProxy {
 			return out, nil
 		}
 		_, err = io.Copy(io.Discard, out.Body)
-		others()
+		otherWrites()
 		return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 	}}
 }
@@ -49,7 +49,7 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	for _, others := range counts {
 		other, _ := newTestClient(t, nil)
 		n := insert(t, other, newNote(other))
-		c, _ := newTestClient(t, runsOthersBeforeRetry("UpdateItem", func() {
+		c, _ := newTestClient(t, interveningWritesProxy("UpdateItem", func() {
 			for m := range others {
 				if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag(fmt.Sprint(m))); err != nil {
 					t.Error(err)
@@ -79,7 +79,7 @@ func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	other, _ := newTestClient(t, nil)
 	n := newNote(other)
-	c, _ := newTestClient(t, runsOthersBeforeRetry("PutItem", func() {
+	c, _ := newTestClient(t, interveningWritesProxy("PutItem", func() {
 		if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag("other")); err != nil {
 			t.Error(err)
 		}
@@ -101,7 +101,7 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 	clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	c := table.New(apitest.Options(t, clock.Now, nil)).AsOperator()
 	n := insert(t, c, newNote(c))
-	remembered := func() int {
+	modifyAndCountTokens := func() int {
 		t.Helper()
 		if _, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, setTag("x")); err != nil {
 			t.Fatal(err)
@@ -119,16 +119,16 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 		return len(record.Recent)
 	}
 	for want := 1; want <= 405; want++ {
-		if got := remembered(); got != min(want, 400) {
+		if got := modifyAndCountTokens(); got != min(want, 400) {
 			t.Fatalf("write %d leaves %d tokens", want, got)
 		}
 	}
 	clock.Advance(9 * time.Second)
-	if got := remembered(); got != 400 {
+	if got := modifyAndCountTokens(); got != 400 {
 		t.Errorf("%d tokens after 9 s", got)
 	}
 	clock.Advance(11 * time.Second)
-	if got := remembered(); got != 0 {
+	if got := modifyAndCountTokens(); got != 0 {
 		t.Errorf("%d tokens after 11 s more", got)
 	}
 }

@@ -27,13 +27,13 @@ type Request struct {
 	refusal error // set before settled is closed
 
 	mu       sync.Mutex
-	units    Units
+	usage    Usage
 	failures []error
 }
 
-// Units are the number of calls that a request made, and the DynamoDB read and write capacity units
+// Usage is the number of calls that a request made, and the DynamoDB read and write capacity units
 // that they used.
-type Units struct {
+type Usage struct {
 	Calls int
 	Read  float64
 	Write float64
@@ -48,11 +48,11 @@ func (r *Request) SettlePermit(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.settled) })
 }
 
-// Units returns what the request has used so far.
-func (r *Request) Units() Units {
+// Usage returns what the request has used so far.
+func (r *Request) Usage() Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.units
+	return r.usage
 }
 
 // AddFailure records a failure, for the log, that does not change the result of the request, such
@@ -117,7 +117,7 @@ func addUnits(ctx context.Context, read, write float64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.units.Calls++
-	r.units.Read += read
-	r.units.Write += write
+	r.usage.Calls++
+	r.usage.Read += read
+	r.usage.Write += write
 }

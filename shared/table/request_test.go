@@ -16,15 +16,15 @@ func TestSettlePermit(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	refused := table.NewRequest()
-	planted := errors.New("planted")
-	refused.SettlePermit(planted)
+	errRefused := errors.New("planted")
+	refused.SettlePermit(errRefused)
 	refused.SettlePermit(nil)
-	if err := c.BatchDelete(table.WithRequest(t.Context(), refused), nil); !errors.Is(err, planted) {
+	if err := c.BatchDelete(table.WithRequest(t.Context(), refused), nil); !errors.Is(err, errRefused) {
 		t.Errorf("only the first decision counts: %v", err)
 	}
-	waiting, cancel := context.WithCancel(table.WithRequest(t.Context(), table.NewRequest()))
+	waitingCtx, cancel := context.WithCancel(table.WithRequest(t.Context(), table.NewRequest()))
 	cancel()
-	if err := c.BatchDelete(waiting, nil); !errors.Is(err, context.Canceled) {
+	if err := c.BatchDelete(waitingCtx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -35,9 +35,9 @@ func TestNoRequestNoWrite(t *testing.T) {
 	p := &faultProxy{}
 	operator, _ := newTestClient(t, p)
 	n := insert(t, operator, newNote(operator))
-	serving := table.New(options(t, p))
+	handlerClient := table.New(options(t, p))
 	before := p.count("")
-	for name, write := range everyWrite(serving, n) {
+	for name, write := range everyWrite(handlerClient, n) {
 		if err := write(context.Background()); !errors.Is(err, table.ErrNoPermit) {
 			t.Errorf("%s: error %v, want %v", name, err, table.ErrNoPermit)
 		}
@@ -68,13 +68,13 @@ func TestRefusedCallsCount(t *testing.T) {
 	c, _ := newTestClient(t, p)
 	n := newNote(c)
 	for name, write := range everyWrite(c, n) {
-		ctx, m := apitest.Request(t)
+		ctx, m := apitest.NewRequest(t)
 		before := p.count("")
 		if err := write(ctx); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		want := table.Units{Calls: p.count("") - before}
-		if units := m.Units(); units != want || want.Calls == 0 {
+		want := table.Usage{Calls: p.count("") - before}
+		if units := m.Usage(); units != want || want.Calls == 0 {
 			t.Errorf("%s: %+v, want %+v and one call at least", name, units, want)
 		}
 	}

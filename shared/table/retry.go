@@ -40,18 +40,18 @@ func backoff(attempt int, err error) (time.Duration, error) {
 	return longest/2 + rand.N(longest/2), nil
 }
 
-// isThrottled recognises the error for a throttled call.
-var isThrottled = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
+// throttleErrors recognises the error for a throttled call.
+var throttleErrors = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
-// isConflict recognises a write that conflicted with a transaction.
-var isConflict = retry.RetryableErrorCode{Codes: map[string]struct{}{
+// conflictErrors recognises a write that conflicted with a transaction.
+var conflictErrors = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	(*types.TransactionConflictException)(nil).ErrorCode(): {},
 }}
 
 // isThrottledOrConflict reports whether DynamoDB throttled a call, or rejected it because of a
 // running transaction.
 func isThrottledOrConflict(err error) bool {
-	return isThrottled.IsErrorThrottle(err) == aws.TrueTernary || isConflict.IsErrorRetryable(err) == aws.TrueTernary
+	return throttleErrors.IsErrorThrottle(err) == aws.TrueTernary || conflictErrors.IsErrorRetryable(err) == aws.TrueTernary
 }
 
 // wrapCallError returns the error for a failed call. The caller gets fault.ErrUnavailable if the
@@ -83,7 +83,7 @@ func newRetryer() retryer {
 	return retryer{retry.NewStandard(func(s *retry.StandardOptions) {
 		s.MaxAttempts, s.RetryCost = throttledAttemptsMax, retryCost
 		s.Backoff = retry.BackoffDelayerFunc(backoff)
-		s.Retryables = append(s.Retryables, isConflict, retry.IsErrorRetryableFunc(isTruncated))
+		s.Retryables = append(s.Retryables, conflictErrors, retry.IsErrorRetryableFunc(isTruncated))
 	})}
 }
 

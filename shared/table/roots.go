@@ -67,8 +67,8 @@ func (d *dialer) DialTLSContext(ctx context.Context, network, address string) (n
 func dial(ctx context.Context, network, address string, roots *x509.CertPool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	secure := tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
-	return secure.DialContext(ctx, network, address) // the server's name is taken from the address
+	tlsDialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	return tlsDialer.DialContext(ctx, network, address) // the server's name is taken from the address
 }
 
 // Root is a root certificate that Amazon Trust Services publishes.

@@ -77,7 +77,7 @@ func startTLSServer(t *testing.T) (s *httptest.Server, pool *x509.CertPool, conn
 	}
 }
 
-func getOver(t *testing.T, d *dialer, url string) error {
+func getWithDialer(t *testing.T, d *dialer, url string) error {
 	t.Helper()
 	transport := &http.Transport{DialTLSContext: d.DialTLSContext, DisableKeepAlives: true}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -97,7 +97,7 @@ func TestFallback(t *testing.T) {
 	s, pool, connections := startTLSServer(t)
 	d := newDialer(amazonRoots(), pool)
 	for n, want := range []int{2, 3, 4} { // the first call needs two connections
-		if err := getOver(t, d, s.URL); err != nil {
+		if err := getWithDialer(t, d, s.URL); err != nil {
 			t.Fatalf("call %d: %v", n+1, err)
 		}
 		if got := connections(); got != want {
@@ -109,7 +109,7 @@ func TestFallback(t *testing.T) {
 // Ensure the fallback, which is slow to load, is not used if the trusted roots verify the server.
 func TestTrustedRoots(t *testing.T) {
 	s, pool, connections := startTLSServer(t)
-	if err := getOver(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
+	if err := getWithDialer(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
 		t.Fatal(err)
 	}
 	if got := connections(); got != 1 {
@@ -124,16 +124,16 @@ func TestUntrustedServer(t *testing.T) {
 	d := newDialer(amazonRoots(), x509.NewCertPool())
 	for range 2 {
 		var unverified *tls.CertificateVerificationError
-		if err := getOver(t, d, s.URL); !errors.As(err, &unverified) {
+		if err := getWithDialer(t, d, s.URL); !errors.As(err, &unverified) {
 			t.Errorf("%v, want the server refused", err)
 		}
 	}
 	if d.usesFallback.Load() {
 		t.Error("a refused server is remembered as a rotation of the roots")
 	}
-	var name x509.HostnameError
+	var hostnameErr x509.HostnameError
 	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate is for 127.0.0.1 and example.com
-	if err := getOver(t, newDialer(pool, pool), wrongName); !errors.As(err, &name) {
+	if err := getWithDialer(t, newDialer(pool, pool), wrongName); !errors.As(err, &hostnameErr) {
 		t.Errorf("%v, want the name refused", err)
 	}
 }

@@ -18,7 +18,7 @@ func TestNumberKey(t *testing.T) {
 	g := pointerGen(floatGen())
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := g.Draw(r, "a"), g.Draw(r, "b")
-		if want, got := nullLast(a, b, cmp.Compare[float64]), cmp.Compare(table.NumberKey(a), table.NumberKey(b)); got != want {
+		if want, got := compareNullLast(a, b, cmp.Compare[float64]), cmp.Compare(table.NumberKey(a), table.NumberKey(b)); got != want {
 			r.Errorf("%s and %s compare as %d, want %d", table.NumberKey(a), table.NumberKey(b), got, want)
 		}
 	})
@@ -37,8 +37,8 @@ func TestNumberKey(t *testing.T) {
 	}
 }
 
-// nullLast compares two values in the order of a list, with null last.
-func nullLast[T any](a, b *T, compare func(a, b T) int) int {
+// compareNullLast compares two values in the order of a list, with null last.
+func compareNullLast[T any](a, b *T, compare func(a, b T) int) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -62,18 +62,18 @@ func timestampGen() *rapid.Generator[*string] {
 func TestTimeKeys(t *testing.T) {
 	t.Parallel()
 	g := timestampGen()
-	instants := func(a, b string) int {
+	compareTimes := func(a, b string) int {
 		x, _ := timestamp.Parse(a)
 		y, _ := timestamp.Parse(b)
 		return x.Compare(y)
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := g.Draw(r, "a"), g.Draw(r, "b")
-		if want, got := nullLast(a, b, instants), cmp.Compare(table.TimeKey(a), table.TimeKey(b)); got != want {
-			r.Errorf("SortTime: %d, want %d", got, want)
+		if want, got := compareNullLast(a, b, compareTimes), cmp.Compare(table.TimeKey(a), table.TimeKey(b)); got != want {
+			r.Errorf("TimeKey: %d, want %d", got, want)
 		}
-		if want, got := nullLast(a, b, func(a, b string) int { return instants(b, a) }), cmp.Compare(table.DescendingTimeKey(a), table.DescendingTimeKey(b)); got != want {
-			r.Errorf("Newest: %d, want %d", got, want)
+		if want, got := compareNullLast(a, b, func(a, b string) int { return compareTimes(b, a) }), cmp.Compare(table.DescendingTimeKey(a), table.DescendingTimeKey(b)); got != want {
+			r.Errorf("DescendingTimeKey: %d, want %d", got, want)
 		}
 	})
 	if got := table.DescendingTimeKey(ptr("soon")); got != table.DescendingTimeKey(nil) {
@@ -88,7 +88,7 @@ func TestSortKeysHaveOneWidth(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f, at := floatGen().Draw(r, "f"), timestampGen().Draw(r, "at")
 		if n := len(table.NumberKey(&f)); n != 16 {
-			r.Errorf("SortNumber has %d characters", n)
+			r.Errorf("NumberKey has %d characters", n)
 		}
 		if at != nil && (len(table.TimeKey(at)) != 24 || len(table.DescendingTimeKey(at)) != 16) {
 			r.Errorf("%q and %q", table.TimeKey(at), table.DescendingTimeKey(at))

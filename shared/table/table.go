@@ -88,8 +88,8 @@ const KeysArea = "keys"
 // Partition returns the partition key of a collection, made of the company, the area and further
 // parts. Only this function creates partition keys, so each one begins with the company
 // (`dynamodb:LeadingKeys`). The operator's partitions are the exception (operator.go).
-func Partition(companyID, area string, narrower ...string) string {
-	return JoinKey(append([]string{companyID, area}, narrower...)...)
+func Partition(companyID, area string, moreParts ...string) string {
+	return JoinKey(append([]string{companyID, area}, moreParts...)...)
 }
 
 // JoinKey joins the parts of a key. No part may contain the separator. Ids, slugs, metric keys and

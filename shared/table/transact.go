@@ -49,13 +49,13 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if len(writes) > TransactionMax {
 		return fmt.Errorf("transact: %d writes, at most %d are allowed", len(writes), TransactionMax)
 	}
-	by, signed := c.writerOf(ctx), make([]Write, len(writes))
+	wr, prepared := c.writerOf(ctx), make([]Write, len(writes))
 	for i, w := range writes {
-		signed[i] = by.sign(w)
+		prepared[i] = wr.applyTo(w)
 	}
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-			TransactItems: signed, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+			TransactItems: prepared, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		var canceled *types.TransactionCanceledException
 		switch {

@@ -19,11 +19,11 @@ import (
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
-	there, taken, other := insert(t, c, newNote(c)), insert(t, c, newNote(c)), newNote(c)
-	thereKey, takenKey := keysOf(there).Key, keysOf(taken).Key
-	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
+	existing, taken, other := insert(t, c, newNote(c)), insert(t, c, newNote(c)), newNote(c)
+	existingKey, takenKey := keysOf(existing).Key, keysOf(taken).Key
+	absentKey, missingKey := table.Key{PK: existing.Company, SK: "absent"}, table.Key{PK: existing.Company, SK: "missing"}
 	err := c.Transact(t.Context(),
-		c.WriteCheckExists(thereKey), c.WriteCheckAbsent(absentKey), c.WriteCheckExists(missingKey), c.WriteCheckAbsent(takenKey),
+		c.WriteCheckExists(existingKey), c.WriteCheckAbsent(absentKey), c.WriteCheckExists(missingKey), c.WriteCheckAbsent(takenKey),
 		c.WriteCreate(keysOf(other), other),
 	)
 	var canceled *table.CanceledError
@@ -45,7 +45,7 @@ func TestTransact(t *testing.T) {
 		t.Errorf("a part of the transaction was written: %v, %v", item, err)
 	}
 
-	changed := there
+	changed := existing
 	changed.Count = 9
 	err = c.Transact(t.Context(),
 		c.WriteCreate(keysOf(other), other),
@@ -59,7 +59,7 @@ func TestTransact(t *testing.T) {
 	requireStored(t, c, changed)
 	err = c.Transact(t.Context(),
 		c.WriteDelete(absentKey, "#s = :s", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
-		c.WriteCheck(thereKey, "#c = :c", map[string]string{"#c": "count"}, table.Item{":c": table.Number(9)}),
+		c.WriteCheck(existingKey, "#c = :c", map[string]string{"#c": "count"}, table.Item{":c": table.Number(9)}),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestTransact(t *testing.T) {
 	for _, failing := range []table.Write{
 		c.WritePutIfEqual(keysOf(changed), changed, "text", table.String("b")),
 		c.WriteUpdate(absentKey, "SET x = :x", "attribute_exists(pk)", nil, table.Item{":x": table.Number(1)}),
-		c.WriteDelete(thereKey, "attribute_exists(nothing)", nil, nil),
+		c.WriteDelete(existingKey, "attribute_exists(nothing)", nil, nil),
 		c.WriteCheck(absentKey, "attribute_exists(pk)", nil, nil),
 		c.WriteCreate(keysOf(changed), changed),
 	} {
@@ -163,10 +163,10 @@ func TestTransactConflicts(t *testing.T) {
 			p := transactionCancelingProxy(test.times, test.codes...)
 			c, _ := newTestClient(t, p)
 			n := newNote(c)
-			ctx, m := apitest.Request(t)
+			ctx, m := apitest.NewRequest(t)
 			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.WriteCheckAbsent(noteKey(n.Company, "x")))
-			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
-				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
+			if (err == nil) != test.ok || p.count("") != test.calls || m.Usage().Calls != test.calls {
+				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Usage().Calls)
 			}
 			if errors.Is(err, fault.ErrUnavailable) != (test.name == "conflict without end") {
 				t.Errorf("got %v", err)
@@ -243,11 +243,11 @@ func TestTransactGetDuringWrites(t *testing.T) {
 				return jsonResponse(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
 			}}
 			got, err := table.TransactGet(t.Context(), newOfflineClient(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
-			right := errors.Is(err, test.want)
+			isWanted := errors.Is(err, test.want)
 			if errors.Is(test.want, errAny) {
-				right = err != nil && !errors.Is(err, table.ErrTooMuchContention) && !errors.Is(err, fault.ErrUnavailable)
+				isWanted = err != nil && !errors.Is(err, table.ErrTooMuchContention) && !errors.Is(err, fault.ErrUnavailable)
 			}
-			if !right || p.count("") != test.calls || err == nil && (stringValue(got[0]["sk"]) != "a" || got[1] != nil) {
+			if !isWanted || p.count("") != test.calls || err == nil && (stringValue(got[0]["sk"]) != "a" || got[1] != nil) {
 				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
 			}
 		})

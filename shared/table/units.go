@@ -107,19 +107,19 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 		left[n] = n
 	}
 	for len(left) > 0 {
-		writes, begins, parents := t.writesOf(c, left)
+		writes, starts, parents := t.writesOf(c, left)
 		err := c.Transact(ctx, writes...)
 		var canceled *CanceledError
 		if !errors.As(err, &canceled) {
 			return failures, err
 		}
-		gone := map[Key]bool{}
+		missingParents := map[Key]bool{}
 		for n, parent := range parents {
-			_, gone[parent] = canceled.Failed(len(writes) - len(parents) + n)
+			_, missingParents[parent] = canceled.Failed(len(writes) - len(parents) + n)
 		}
 		var rest []int
 		for n, at := range left {
-			if f, failed := t.units[at].failure(canceled, begins[n], gone); failed {
+			if f, failed := t.units[at].failure(canceled, starts[n], missingParents); failed {
 				f.UnitIndex = t.firstUnit + at
 				failures = append(failures, f)
 			} else {

@@ -28,21 +28,21 @@ func TestStoreUnits(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
 	c, _ := newTestClient(t, p)
-	there, other, gone := newNote(c), newNote(c), newNote(c)
-	for _, n := range []note{there, other} {
+	parent, other, missing := newNote(c), newNote(c), newNote(c)
+	for _, n := range []note{parent, other} {
 		if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := createChild(t.Context(), c, there, "017"); err != nil {
+	if err := createChild(t.Context(), c, parent, "017"); err != nil {
 		t.Fatal(err)
 	}
 	before := p.count("TransactWriteItems")
 	var units []table.Unit
 	for n := range 120 {
-		units = append(units, childUnit(c, there, fmt.Sprintf("%03d", n), 1))
+		units = append(units, childUnit(c, parent, fmt.Sprintf("%03d", n), 1))
 	}
-	units[50] = childUnit(c, gone, "050", 1)
+	units[50] = childUnit(c, missing, "050", 1)
 	units[60] = childUnit(c, other, "060", 1)
 	failures, err := c.StoreUnits(t.Context(), units)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestStoreUnits(t *testing.T) {
 	if n := p.count("TransactWriteItems") - before; n != 3 { // two transactions, and a repeat of the first
 		t.Errorf("%d transactions", n)
 	}
-	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {
+	for n, want := range map[*note]int{&parent: 118, &other: 1, &missing: 0} {
 		if got, err := listChildren(t.Context(), c, *n); err != nil || len(got) != want {
 			t.Errorf("%d children, %v, want %d", len(got), err, want)
 		}
@@ -80,9 +80,9 @@ func TestStoreUnitsDivides(t *testing.T) {
 	for i := range 9 {
 		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three of these units fit into one transaction
 	}
-	again := childUnit(c, n, "8", 1)
-	again.Writes[0] = c.WritePut(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})
-	failures, err := c.StoreUnits(t.Context(), append(units, again))
+	replacement := childUnit(c, n, "8", 1)
+	replacement.Writes[0] = c.WritePut(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})
+	failures, err := c.StoreUnits(t.Context(), append(units, replacement))
 	if err != nil || len(failures) > 0 || p.count("TransactWriteItems") != 4 {
 		t.Errorf("%+v, %v, %d transactions", failures, err, p.count("TransactWriteItems"))
 	}
@@ -102,10 +102,10 @@ func TestStoreUnitsAndARemoval(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := removalWithoutChildren(c, n)
-	empty := r.CheckNoChildren
+	checkNoChildren := r.CheckNoChildren
 	stored := false
 	r.CheckNoChildren = func(ctx context.Context) error {
-		err := empty(ctx)
+		err := checkNoChildren(ctx)
 		if !stored {
 			stored = true
 			if failures, err := c.StoreUnits(ctx, []table.Unit{childUnit(c, n, "1", 1)}); len(failures) > 0 || err != nil {

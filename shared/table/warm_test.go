@@ -18,26 +18,26 @@ func TestWarm(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup
 	both.Add(2)
-	seen := &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	proxy := &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		both.Done()
 		both.Wait() // blocks until the other call has arrived, too
 		return pass()
 	}}
-	c, _ := newTestClient(t, seen)
+	c, _ := newTestClient(t, proxy)
 	c.Warm(t.Context(), 2)
-	if seen.count("GetItem") != 2 || seen.count("") != 2 {
-		t.Errorf("%d calls, %d of them reads; want 2", seen.count(""), seen.count("GetItem"))
+	if proxy.count("GetItem") != 2 || proxy.count("") != 2 {
+		t.Errorf("%d calls, %d of them reads; want 2", proxy.count(""), proxy.count("GetItem"))
 	}
 }
 
 // Ensure Warm returns if the table cannot be reached, and does not retry.
 func TestWarmFails(t *testing.T) {
 	t.Parallel()
-	broken := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+	proxy := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("no way to the table")
 	}}
-	newOfflineClient(broken).Warm(t.Context(), 2)
-	if n := broken.count(""); n != 2 {
+	newOfflineClient(proxy).Warm(t.Context(), 2)
+	if n := proxy.count(""); n != 2 {
 		t.Errorf("%d calls, want 2", n)
 	}
 }

@@ -167,14 +167,14 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 		if wanted == nil {
 			return before, nil
 		}
-		written, lost, err := c.update(ctx, m, stored, current, wanted)
+		item, lost, err := c.update(ctx, m, stored, current, wanted)
 		if err != nil {
 			return nil, err
 		}
 		if !lost {
-			return decodeNew(written, m.recordType)
+			return decodeNew(item, m.recordType)
 		}
-		stored = written
+		stored = item
 	}
 	return nil, ErrTooMuchContention
 }
@@ -192,11 +192,11 @@ func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (curr
 	p := recordTypeOf(reflect.TypeOf(after).Elem())
 	_, isField := p.byName[updatedAtAttr]
 	if last := stored[updatedAtAttr]; (isField || last != nil) && p.changesVisibly(current, wanted) {
-		var text *string
+		var previous *string
 		if last, ok := last.(*types.AttributeValueMemberS); ok {
-			text = &last.Value
+			previous = &last.Value
 		}
-		wanted[updatedAtAttr] = String(c.NowAfter(text))
+		wanted[updatedAtAttr] = String(c.NowAfter(previous))
 	}
 	return current, wanted
 }
@@ -345,14 +345,14 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 		}
 		e := newUpdateExpression()
 		condition := e.unchangedCondition(stored)
-		deleted, left, err := c.DeleteIf(ctx, key, *condition, e.names, e.values)
+		deleted, remaining, err := c.DeleteIf(ctx, key, *condition, e.names, e.values)
 		switch {
 		case err != nil || deleted:
 			return record, err
-		case left == nil:
+		case remaining == nil:
 			return nil, fault.ErrNotFound
 		}
-		stored = left
+		stored = remaining
 	}
 	return nil, ErrTooMuchContention
 }
@@ -362,14 +362,14 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 // idempotent: a retry after a lost response finds no record and succeeds. condition is a DynamoDB
 // expression; names and values define its placeholders.
 func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, remaining Item, err error) {
-	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
+	attempts, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case errors.As(err, &failed) && len(failed.Item) == 0:
-		return sent > 1, nil, nil
+		return attempts > 1, nil, nil
 	case errors.As(err, &failed):
 		return false, failed.Item, nil
 	}
@@ -388,14 +388,14 @@ func newUpdateExpression() *updateExpression {
 	return &updateExpression{names: map[string]string{}, values: Item{}}
 }
 
-func (e *updateExpression) name(attribute string) string {
+func (e *updateExpression) addName(attribute string) string {
 	placeholder := "#n" + strconv.Itoa(len(e.names))
 	e.names[placeholder] = attribute
 	return placeholder
 }
 
 func (e *updateExpression) set(attribute, formula string) {
-	e.sets = append(e.sets, e.name(attribute)+" = "+formula)
+	e.sets = append(e.sets, e.addName(attribute)+" = "+formula)
 }
 
 func (e *updateExpression) setValue(attribute string, value types.AttributeValue) {
@@ -410,14 +410,16 @@ func (e *updateExpression) setValue(attribute string, value types.AttributeValue
 func (e *updateExpression) unchangedCondition(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]
-	if written := stored[writeIDAttr]; written != nil {
+	if writeID := stored[writeIDAttr]; writeID != nil {
 		condition += " AND #written = :written"
-		e.names["#written"], e.values[":written"] = writeIDAttr, written
+		e.names["#written"], e.values[":written"] = writeIDAttr, writeID
 	}
 	return &condition
 }
 
-func (e *updateExpression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }
+func (e *updateExpression) remove(attribute string) {
+	e.removes = append(e.removes, e.addName(attribute))
+}
 
 func (e *updateExpression) expression() *string {
 	text := "SET " + strings.Join(e.sets, ", ")

@@ -20,7 +20,7 @@ const ImportWriter = "import"
 // AsImport is like AsOperator, but the client's writes have the writer ImportWriter.
 func (c *Client) AsImport() *Client {
 	o := c.AsOperator()
-	o.imports = true
+	o.isImport = true
 	return o
 }
 
@@ -37,7 +37,7 @@ func (c *Client) ActorOf(ctx context.Context) (name string, isKey bool) {
 type writer string
 
 func (c *Client) writerOf(ctx context.Context) writer {
-	if c.imports {
+	if c.isImport {
 		return ImportWriter
 	}
 	if r := RequestOf(ctx); r != nil {
@@ -46,43 +46,44 @@ func (c *Client) writerOf(ctx context.Context) writer {
 	return ""
 }
 
-// sign returns w with the writer attribute set or removed. It does not modify the caller's values,
-// because the caller may send w again.
-func (by writer) sign(w Write) Write {
+// applyTo returns w with the writer attribute set or removed. It does not modify the caller's
+// values, because the caller may send w again.
+func (wr writer) applyTo(w Write) Write {
 	switch {
 	case w.Put != nil:
 		put := *w.Put
-		put.Item = by.signItem(put.Item)
+		put.Item = wr.applyToItem(put.Item)
 		w.Put = &put
 	case w.Update != nil:
 		update := *w.Update
-		update.UpdateExpression, update.ExpressionAttributeValues = by.signUpdate(update.UpdateExpression, update.ExpressionAttributeValues)
+		update.UpdateExpression, update.ExpressionAttributeValues = wr.applyToUpdate(update.UpdateExpression, update.ExpressionAttributeValues)
 		w.Update = &update
 	}
 	return w
 }
 
-// signItem returns a copy of an item with the writer attribute set, or without it for the operator.
-func (by writer) signItem(item Item) Item {
-	signed := make(Item, len(item)+1)
-	maps.Copy(signed, item)
-	if delete(signed, WriterAttr); by != "" {
-		signed[WriterAttr] = by.attribute()
+// applyToItem returns a copy of an item with the writer attribute set, or without it for the
+// operator.
+func (wr writer) applyToItem(item Item) Item {
+	out := make(Item, len(item)+1)
+	maps.Copy(out, item)
+	if delete(out, WriterAttr); wr != "" {
+		out[WriterAttr] = wr.attribute()
 	}
-	return signed
+	return out
 }
 
-// signUpdate returns an update expression that also sets or removes the writer attribute, and the
-// values of its placeholders. An expression may contain each of the keywords SET and REMOVE once,
-// in capitals and followed by a space.
-func (by writer) signUpdate(expression *string, values Item) (*string, Item) {
+// applyToUpdate returns an update expression that also sets or removes the writer attribute, and
+// the values of its placeholders. An expression may contain each of the keywords SET and REMOVE
+// once, in capitals and followed by a space.
+func (wr writer) applyToUpdate(expression *string, values Item) (*string, Item) {
 	keyword, clause := "REMOVE ", WriterAttr
-	if by != "" {
+	if wr != "" {
 		keyword, clause = "SET ", WriterAttr+" = :"+WriterAttr
-		signed := make(Item, len(values)+1)
-		maps.Copy(signed, values)
-		signed[":"+WriterAttr] = by.attribute()
-		values = signed
+		withWriter := make(Item, len(values)+1)
+		maps.Copy(withWriter, values)
+		withWriter[":"+WriterAttr] = wr.attribute()
+		values = withWriter
 	}
 	text := ""
 	if expression != nil {
@@ -108,7 +109,7 @@ func keywordIndex(expression, keyword string) int {
 	return -1
 }
 
-func (by writer) attribute() types.AttributeValue { return String(string(by)) }
+func (wr writer) attribute() types.AttributeValue { return String(string(wr)) }
 
 // WriterOf returns the WriterAttr of a stored item, or "" if it has none.
 func WriterOf(item Item) string {

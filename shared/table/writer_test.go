@@ -21,8 +21,8 @@ func storedWriter(t *testing.T, c *table.Client, n note) string {
 	return stringValue(item[table.WriterAttr])
 }
 
-// requestOf returns the context of a permitted request from the key with this id.
-func requestOf(t *testing.T, keyID string) context.Context {
+// requestContext returns the context of a permitted request from the key with this id.
+func requestContext(t *testing.T, keyID string) context.Context {
 	t.Helper()
 	r := table.NewRequest()
 	r.KeyID = keyID
@@ -41,22 +41,22 @@ func TestWritesStoreTheirWriter(t *testing.T) {
 			t.Parallel()
 			n := insert(t, c, newNote(c))
 			for _, step := range []struct {
-				by     string
+				writer string
 				client *table.Client
 				ctx    context.Context
 				want   string
 			}{
-				{"a key", c, requestOf(t, "key_1"), "key_1"},
-				{"another key", c, requestOf(t, "key_2"), "key_2"},
+				{"a key", c, requestContext(t, "key_1"), "key_1"},
+				{"another key", c, requestContext(t, "key_2"), "key_2"},
 				{"the operator", c, t.Context(), ""},
 				{"an import", c.AsImport(), t.Context(), table.ImportWriter},
-				{"a key after an import", c, requestOf(t, "key_1"), "key_1"},
+				{"a key after an import", c, requestContext(t, "key_1"), "key_1"},
 			} {
 				if err := write(step.ctx, step.client, n); err != nil {
-					t.Fatalf("%s: %v", step.by, err)
+					t.Fatalf("%s: %v", step.writer, err)
 				}
 				if got := storedWriter(t, c, n); got != step.want {
-					t.Errorf("written by %s: the writer is %q, want %q", step.by, got, step.want)
+					t.Errorf("written by %s: the writer is %q, want %q", step.writer, got, step.want)
 				}
 			}
 		})
@@ -71,7 +71,7 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 			return c.Transact(ctx, c.WriteUpdate(noteKey(n.Company, n.ID), expression, "", map[string]string{"#t": "tags"}, table.Item{":one": table.Number(1)}))
 		}
 	}
-	free := func(ctx context.Context, c *table.Client, n note) error {
+	deleteNote := func(ctx context.Context, c *table.Client, n note) error {
 		return c.BatchDelete(ctx, []table.Key{noteKey(n.Company, n.ID)})
 	}
 	return map[string]func(context.Context, *table.Client, note) error{
@@ -90,13 +90,13 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 			return c.PutItem(ctx, &dynamodb.PutItemInput{Item: item})
 		},
 		"Insert": func(ctx context.Context, c *table.Client, n note) error {
-			if err := free(ctx, c, n); err != nil {
+			if err := deleteNote(ctx, c, n); err != nil {
 				return err
 			}
 			return c.Insert(ctx, keysOf(n), n)
 		},
 		"InsertMissing": func(ctx context.Context, c *table.Client, n note) error {
-			if err := free(ctx, c, n); err != nil {
+			if err := deleteNote(ctx, c, n); err != nil {
 				return err
 			}
 			_, err := c.InsertMissing(ctx, []table.Item{c.NewItem(keysOf(n), n)})
@@ -119,7 +119,7 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 			return err
 		},
 		"WriteCreate": func(ctx context.Context, c *table.Client, n note) error {
-			if err := free(ctx, c, n); err != nil {
+			if err := deleteNote(ctx, c, n); err != nil {
 				return err
 			}
 			return c.Transact(ctx, c.WriteCreate(keysOf(n), n))
@@ -143,7 +143,7 @@ func TestRetryKeepsTheWriter(t *testing.T) {
 			setup, _ := newTestClient(t, nil)
 			n := insert(t, setup, newNote(setup))
 			c, _ := newTestClient(t, responseLosingProxy(call, 1))
-			if err := everyWriteOfOneNote(c)[name](requestOf(t, "key_1"), c, n); err != nil {
+			if err := everyWriteOfOneNote(c)[name](requestContext(t, "key_1"), c, n); err != nil {
 				t.Fatal(err)
 			}
 			if got := storedWriter(t, setup, n); got != "key_1" {
@@ -154,7 +154,7 @@ func TestRetryKeepsTheWriter(t *testing.T) {
 }
 
 // Ensure a caller may send a write again, with the same values or in another request.
-func TestSigningDoesNotChangeTheWrite(t *testing.T) {
+func TestTransactDoesNotChangeItsWrites(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
@@ -162,7 +162,7 @@ func TestSigningDoesNotChangeTheWrite(t *testing.T) {
 	other := newNote(c)
 	put := c.WritePut(keysOf(other), other)
 	for _, key := range []string{"key_1", "key_2"} {
-		if err := c.Transact(requestOf(t, key), update, put); err != nil {
+		if err := c.Transact(requestContext(t, key), update, put); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range []note{n, other} {
@@ -185,10 +185,10 @@ func TestUpdateKeyKeepsTheWriter(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	key := table.Key{PK: table.Partition(c.NewID("co"), table.KeysArea), SK: "key#1"}
-	if err := c.Transact(requestOf(t, "key_1"), c.WriteCreate(table.Keys{Key: key}, struct{}{})); err != nil {
+	if err := c.Transact(requestContext(t, "key_1"), c.WriteCreate(table.Keys{Key: key}, struct{}{})); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.UpdateKey(requestOf(t, "key_2"), &dynamodb.UpdateItemInput{
+	_, err := c.UpdateKey(requestContext(t, "key_2"), &dynamodb.UpdateItemInput{
 		Key:              table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)},
 		UpdateExpression: aws.String("SET x = :x"), ExpressionAttributeValues: table.Item{":x": table.Number(1)},
 	})

@@ -36,15 +36,15 @@ func Weight(text string) (weight int) {
 // word that is too long for one post, and drops only the white space at the cuts. It never cuts
 // within a textUnit. It returns nil if one post is enough or text is only white space.
 func Parts(text string) []string {
-	rest, long := splitUnits(text), false
+	rest, isSplit := splitUnits(text), false
 	var parts []string
 	for cut := firstCut(rest); cut < len(rest); cut = firstCut(rest) {
-		parts, long = appendText(parts, rest[:cut]), true
+		parts, isSplit = appendText(parts, rest[:cut]), true
 		for rest = rest[cut:]; len(rest) > 0 && rest[0].isSpace(); {
 			rest = rest[1:]
 		}
 	}
-	if !long {
+	if !isSplit {
 		return nil
 	}
 	return appendText(parts, rest)
@@ -53,14 +53,14 @@ func Parts(text string) []string {
 // firstCut returns the number of units in the first post, which contains as many whole words as
 // fit. If not even one word fits, it contains as many units as fit, but at least one.
 func firstCut(text []textUnit) int {
-	weight, word := 0, 0
+	weight, wordEnd := 0, 0
 	for i, u := range text {
 		if i > 0 && u.isSpace() && !text[i-1].isSpace() {
-			word = i
+			wordEnd = i
 		}
 		if weight += u.weight; weight > WeightMax {
-			if word > 0 {
-				return word
+			if wordEnd > 0 {
+				return wordEnd
 			}
 			return max(i, 1)
 		}
@@ -100,10 +100,10 @@ const noLinkAfterChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 
 // findLinks returns the start and end index of each link in text.
 func findLinks(text string) (out [][]int) {
-	for _, at := range linkPattern.FindAllStringIndex(text, -1) {
-		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+	for _, span := range linkPattern.FindAllStringIndex(text, -1) {
+		before, _ := utf8.DecodeLastRuneInString(text[:span[0]])
 		if !strings.ContainsRune(noLinkAfterChars, before) {
-			out = append(out, at)
+			out = append(out, span)
 		}
 	}
 	return out

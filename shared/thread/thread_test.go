@@ -106,30 +106,30 @@ func FuzzParts(f *testing.F) {
 		if !utf8.ValidString(body) || len(body) > 20_000 {
 			return // a request with such a body is refused
 		}
-		begins, total, whole := map[int]bool{}, Weight(body), splitUnits(body)
+		clusterStarts, total, bodyUnits := map[int]bool{}, Weight(body), splitUnits(body)
 		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {
-			begins[at] = true
+			clusterStarts[at] = true
 		}
 		parts := Parts(body)
-		if (parts != nil) != (total > WeightMax && len(whole) > 1 && strings.TrimSpace(body) != "") {
+		if (parts != nil) != (total > WeightMax && len(bodyUnits) > 1 && strings.TrimSpace(body) != "") {
 			t.Fatalf("%d parts of a text that weighs %d", len(parts), total)
 		}
 		at := 0
 		for _, part := range parts {
-			lost := strings.Index(body[at:], part)
-			if lost < 0 || strings.TrimSpace(body[at:at+lost]) != "" {
+			gap := strings.Index(body[at:], part)
+			if gap < 0 || strings.TrimSpace(body[at:at+gap]) != "" {
 				t.Fatalf("part %q is not next in %q", part, body[at:])
 			}
-			if at += lost; !begins[at] {
+			if at += gap; !clusterStarts[at] {
 				t.Fatalf("part %q begins within a character", part)
 			}
 			at += len(part)
 			weight := 0
-			alone := splitUnits(part)
-			for _, u := range alone {
+			partUnits := splitUnits(part)
+			for _, u := range partUnits {
 				weight += u.weight
 			}
-			if weight > WeightMax && len(alone) > 1 {
+			if weight > WeightMax && len(partUnits) > 1 {
 				t.Fatalf("part %q weighs %d", part, weight)
 			}
 		}

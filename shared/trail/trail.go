@@ -88,9 +88,9 @@ const (
 	sortPrefix = "trail"
 	sortLayout = "2006-01-02T15:04:05.000000000" // with nanoseconds, because a command may act twice in a millisecond
 
-	// operators replaces the company's id in the key of the operators' partition. No company has
+	// operatorsID replaces the company's id in the key of the operators' partition. No company has
 	// this id.
-	operators = "operator"
+	operatorsID = "operator"
 )
 
 // Area is the area of the partition that contains a company's trail.
@@ -104,7 +104,7 @@ const Area = "trail"
 //	append, list of operators   operator#trail / trail#<time>#<id>#<company>
 func Partition(companyID string) string {
 	if companyID == "" {
-		companyID = operators
+		companyID = operatorsID
 	}
 	return table.Partition(companyID, Area)
 }
@@ -122,9 +122,9 @@ func newEntry(ctx context.Context, t *table.Client, companyID string, act Act, d
 	if err != nil {
 		panic("trail: details of strings and numbers do not encode: " + err.Error())
 	}
-	by, _ := t.ActorOf(ctx)
+	actor, _ := t.ActorOf(ctx)
 	now := t.Clock()()
-	e := Entry{ID: t.NewID(idPrefix), At: timestamp.Format(now), By: by, Act: act, Details: text, time: now}
+	e := Entry{ID: t.NewID(idPrefix), At: timestamp.Format(now), By: actor, Act: act, Details: text, time: now}
 	if companyID != "" {
 		e.CompanyID = &companyID
 	}
@@ -136,15 +136,15 @@ func newEntry(ctx context.Context, t *table.Client, companyID string, act Act, d
 // requests of one company could overload a partition that the requests of other companies write to,
 // too.
 func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) {
-	var sets []string
+	var assignments []string
 	names, values := map[string]string{}, table.Item{}
 	for name, value := range table.Encode(e) {
-		sets = append(sets, "#"+name+" = :"+name)
+		assignments = append(assignments, "#"+name+" = :"+name)
 		names["#"+name], values[":"+name] = name, value
 	}
 	add := func(partition string, sortKey ...string) {
 		key := table.Key{PK: partition, SK: table.JoinKey(append([]string{sortPrefix, e.time.UTC().Format(sortLayout), e.ID}, sortKey...)...)}
-		out = append(out, t.WriteUpdate(key, "SET "+strings.Join(sets, ", "), "attribute_not_exists(pk)", names, values))
+		out = append(out, t.WriteUpdate(key, "SET "+strings.Join(assignments, ", "), "attribute_not_exists(pk)", names, values))
 	}
 	var company []string
 	if e.CompanyID != nil {
@@ -157,24 +157,24 @@ func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) 
 	return out
 }
 
-// Running is an act that takes many writes, and has begun but not ended.
-type Running struct {
-	table     *table.Client
-	companyID string
-	began     Entry
+// RunningAct is an act that takes many writes, and has begun but not ended.
+type RunningAct struct {
+	table      *table.Client
+	companyID  string
+	beginEntry Entry
 }
 
 // Begin adds the entry for the beginning of an act that takes many writes. The parameter first
 // contains the act's own first writes, if any, which are made in the same transaction. Begin
 // returns a *table.CanceledError if one of their conditions fails.
-func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*Running, error) {
+func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*RunningAct, error) {
 	e := newEntry(ctx, t, companyID, act, Details{})
 	phase := Began
 	e.Phase = &phase
 	if err := t.Transact(ctx, append(first, e.writes(ctx, t)...)...); err != nil {
 		return nil, fmt.Errorf("begin the trail of %s: %w", act, err)
 	}
-	return &Running{t, companyID, e}, nil
+	return &RunningAct{t, companyID, e}, nil
 }
 
 // endTimeout is the timeout for writing an act's last entry. It also applies after the command was
@@ -184,20 +184,20 @@ const endTimeout = 20 * time.Second
 // End adds the entry for the end of the act, or for its failure if err is not nil. The error
 // message is not stored, because it could contain text from records. End returns err, joined with
 // any error of its own write.
-func (r *Running) End(ctx context.Context, d Details, err error) error {
+func (r *RunningAct) End(ctx context.Context, d Details, err error) error {
 	phase := Ended
 	if err != nil {
 		phase = Failed
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer stop()
-	e := newEntry(ctx, r.table, r.companyID, r.began.Act, d)
-	e.Phase, e.BeganID = &phase, &r.began.ID
-	if !e.time.After(r.began.time) {
-		e.time = r.began.time.Add(time.Nanosecond)
+	e := newEntry(ctx, r.table, r.companyID, r.beginEntry.Act, d)
+	e.Phase, e.BeganID = &phase, &r.beginEntry.ID
+	if !e.time.After(r.beginEntry.time) {
+		e.time = r.beginEntry.time.Add(time.Nanosecond)
 	}
-	if failed := r.table.Transact(ctx, e.writes(ctx, r.table)...); failed != nil {
-		err = errors.Join(err, fmt.Errorf("end the trail of %s: %w", e.Act, failed))
+	if writeErr := r.table.Transact(ctx, e.writes(ctx, r.table)...); writeErr != nil {
+		err = errors.Join(err, fmt.Errorf("end the trail of %s: %w", e.Act, writeErr))
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func newService(t *testing.T) *apitest.Service {
 
 // entries returns the company's trail, and the operators' entries about the company, with one line
 // per entry.
-func entries(t *testing.T, s *apitest.Service, since string) (ofCompany, ofOperators []string) {
+func entries(t *testing.T, s *apitest.Service, since string) (companyEntries, operatorEntries []string) {
 	t.Helper()
 	read := func(companyID string) (out []string) {
 		if err := trail.List(t.Context(), s.Table, companyID, since, func(e trail.Entry) error {
@@ -45,10 +45,10 @@ func entries(t *testing.T, s *apitest.Service, since string) (ofCompany, ofOpera
 	return read(s.CompanyID), read("")
 }
 
-func expect(t *testing.T, what string, want, got []string) {
+func expect(t *testing.T, name string, want, got []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 
@@ -69,11 +69,11 @@ func TestWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	revoke, issue := `operator key_revoke {"keyId":"key_1"}`, `key_2 key_issue {"keyId":"key_3","scopes":["plan:read"]}`
-	ofCompany, ofOperators := entries(t, s, "")
-	expect(t, "the company's trail", []string{revoke, issue}, ofCompany)
-	expect(t, "the operators' trail", []string{revoke}, ofOperators)
-	ofCompany, _ = entries(t, s, timestamp.Format(s.Clock.Now()))
-	expect(t, "the trail since the second entry", []string{issue}, ofCompany)
+	companyEntries, operatorEntries := entries(t, s, "")
+	expect(t, "the company's trail", []string{revoke, issue}, companyEntries)
+	expect(t, "the operators' trail", []string{revoke}, operatorEntries)
+	companyEntries, _ = entries(t, s, timestamp.Format(s.Clock.Now()))
+	expect(t, "the trail since the second entry", []string{issue}, companyEntries)
 }
 
 // Ensure an entry is never replaced: a second write of it fails, and so does the rest of the same
@@ -128,13 +128,13 @@ func TestBegin(t *testing.T) {
 	if err := running.End(ctx, trail.Details{}, failed); !errors.Is(err, failed) || strings.Contains(err.Error(), "trail") {
 		t.Errorf("got %v, want the error alone although the command was interrupted", err)
 	}
-	ofCompany, ofOperators := entries(t, s, "")
+	companyEntries, operatorEntries := entries(t, s, "")
 	want := []string{
 		"operator import began {}", `operator import ended {"records":{"board":2}}`,
 		"operator company_delete began {}", "operator company_delete failed {}",
 	}
-	expect(t, "the company's trail", want, ofCompany)
-	expect(t, "the operators' trail", want, ofOperators)
+	expect(t, "the company's trail", want, companyEntries)
+	expect(t, "the operators' trail", want, operatorEntries)
 }
 
 // Ensure List returns every entry of a trail that is larger than one page of DynamoDB (1 MB).

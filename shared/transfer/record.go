@@ -61,11 +61,11 @@ func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) 
 		for _, item := range items {
 			stored[table.KeyOf(item)] = true
 		}
-		exist := make([]bool, len(records))
+		out := make([]bool, len(records))
 		for n, key := range keys {
-			exist[n] = stored[key]
+			out[n] = stored[key]
 		}
-		return exist, err
+		return out, err
 	}
 }
 
@@ -172,27 +172,27 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 // DefineStored combines Define, PutRecords and ExistsByKey for records that are identified by their
 // table key.
 func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
-	each func(ctx context.Context, companyID string, visit func(T) error) error,
+	forEach func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
-	return WithExisting(Define(name, prefix, check, PutRecords(t, keysOf, owner), each), ExistsByKey(t, func(companyID string, r T) table.Key {
+	return WithExisting(Define(name, prefix, check, PutRecords(t, keysOf, owner), forEach), ExistsByKey(t, func(companyID string, r T) table.Key {
 		*owner(&r) = companyID
 		return keysOf(r).Key
 	}), newAddFunc(t, keysOf, owner))
 }
 
-// ExportEach returns a function to pass to Define as `each`. That function visits every record in
-// one of the company's collections. It reads with strong consistency, so that an export includes
+// ExportEach returns a function to pass to Define as `forEach`. That function visits every record
+// in one of the company's collections. It reads with strong consistency, so that an export includes
 // every earlier write.
-func ExportEach[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
+func ExportEach[T any](t *table.Client, collectionOf func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
-		from := of(companyID)
-		from.Consistent = true
-		return table.ForEach(ctx, t, from, visit)
+		collection := collectionOf(companyID)
+		collection.Consistent = true
+		return table.ForEach(ctx, t, collection, visit)
 	}
 }
 
-// ExportOne returns a function to pass to Define as `each`. It is for types with at most one record
-// per company.
+// ExportOne returns a function to pass to Define as `forEach`. It is for types with at most one
+// record per company.
 func ExportOne[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

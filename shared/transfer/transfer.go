@@ -60,21 +60,21 @@ type IDDeriver interface{ DeriveID() (problem string) }
 //     hundred at once, all of this type and in the order of the file, and sets companyId. If
 //     several have the same identity, the last one wins. See PutRecords. If other callers' writes
 //     since the file was checked have made records invalid, it returns RefusedRecords.
-//   - each visits every record of the company in a stable order, with constant memory. See
+//   - forEach visits every record of the company in a stable order, with constant memory. See
 //     ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
-	each func(ctx context.Context, companyID string, visit func(T) error) error,
+	forEach func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
 	return Type{
 		Name: name, Prefix: prefix, Record: reflect.TypeFor[T](),
 		check: func(text json.RawMessage, rules []schema.Rules) (any, []string) {
 			var record T
 			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record, rules...), func(p string) bool { return p == companyMissing })
-			derived, derives := any(&record).(IDDeriver)
-			if derives && slices.Equal(problems, []string{idMissing}) {
+			deriver, ok := any(&record).(IDDeriver)
+			if ok && slices.Equal(problems, []string{idMissing}) {
 				problems = nil
-				if problem := derived.DeriveID(); problem != "" {
+				if problem := deriver.DeriveID(); problem != "" {
 					problems = []string{problem}
 				}
 			}
@@ -90,15 +90,15 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			return write(ctx, companyID, castAll[T](records))
 		},
 		export: func(ctx context.Context, companyID string, emit func(any) error) error {
-			return each(ctx, companyID, func(record T) error { return emit(record) })
+			return forEach(ctx, companyID, func(record T) error { return emit(record) })
 		},
 	}
 }
 
-// KeepRules makes an import enforce the rules for the request body of an operation with input In,
+// WithRulesOf makes an import enforce the rules for the request body of an operation with input In,
 // except for the properties in except. The import then refuses the same values as the API, with the
 // same messages. See schema.Rules.
-func KeepRules[In any](t Type, except ...string) Type {
+func WithRulesOf[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
@@ -158,10 +158,10 @@ func (r RefusedRecords) Err() error {
 // clockSkewMax is how far a record's updatedAt may be ahead of the clock during an import.
 const clockSkewMax = 24 * time.Hour
 
-// NotInFuture adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
-// never decreases, so if it were far in the future, every change to the record would only add a
-// millisecond to it.
-func NotInFuture(t Type, now func() time.Time) Type {
+// WithUpdatedAtCheck adds a check that a record's updatedAt, if any, is at most a day after now.
+// updatedAt never decreases, so if it were far in the future, every change to the record would only
+// add a millisecond to it.
+func WithUpdatedAtCheck(t Type, now func() time.Time) Type {
 	check := t.check
 	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
 		record, problems := check(text, rules)
@@ -357,12 +357,12 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	if t.hasName != nil || t.aliasesOf == nil {
 		return t.write(ctx, companyID, records, t.hasName)
 	}
-	own := make(map[string]bool, len(records))
+	names := make(map[string]bool, len(records))
 	for _, r := range records {
 		name, _ := t.aliasesOf(r)
-		own[name] = true
+		names[name] = true
 	}
-	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
+	return t.write(ctx, companyID, records, func(name string) bool { return names[name] })
 }
 
 // Export calls emit with every record of the company. Encoded as JSON, a record has the same form

@@ -161,23 +161,23 @@ func TestKeepLast(t *testing.T) {
 // the name of each record and no other name.
 func TestWriteWithoutFile(t *testing.T) {
 	t.Parallel()
-	var names []bool
+	var hasNames []bool
 	kind := transfer.WithAliases(defineType(new([]testRecord)), func(r testRecord) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
 		func(_ context.Context, _ string, records []testRecord) ([]string, error) {
 			return make([]string, len(records)), nil
 		},
 		func(_ context.Context, _ string, records []testRecord, file transfer.FileHasName) error {
 			for _, r := range records {
-				names = append(names, file("thing "+r.Slug), file("thing custom."+r.Slug))
+				hasNames = append(hasNames, file("thing "+r.Slug), file("thing custom."+r.Slug))
 			}
 			return nil
 		})
-	two := []any{testRecord{ID: "itm_1", Slug: "a"}, testRecord{ID: "itm_2", Slug: "b"}}
-	if err := kind.Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{true, false, true, false}) {
-		t.Errorf("files of the names %v: %v", names, err)
+	records := []any{testRecord{ID: "itm_1", Slug: "a"}, testRecord{ID: "itm_2", Slug: "b"}}
+	if err := kind.Write(t.Context(), "co_1", records); err != nil || !slices.Equal(hasNames, []bool{true, false, true, false}) {
+		t.Errorf("files of the names %v: %v", hasNames, err)
 	}
-	names = nil
-	if err := kind.ForFile(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{false, true, false, false}) {
-		t.Errorf("in a file: %v, %v", names, err)
+	hasNames = nil
+	if err := kind.ForFile(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", records); err != nil || !slices.Equal(hasNames, []bool{false, true, false, false}) {
+		t.Errorf("in a file: %v, %v", hasNames, err)
 	}
 }

@@ -18,8 +18,8 @@ type response struct {
 	State map[string]string `json:"state"`
 }
 
-// handler returns the function's handler. After an error, Lambda delivers the batch again, and
-// holds back the later records of the shard until then.
+// handler returns the function's handler. After an error, Lambda retries the batch, and holds back
+// the later records of the shard until the batch succeeds or is given up.
 func handler(
 	record func(ctx context.Context, shardID string, records []change.StreamRecord) error, log *slog.Logger,
 ) func(context.Context, events.DynamoDBTimeWindowEvent) (response, error) {

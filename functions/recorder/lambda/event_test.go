@@ -47,9 +47,9 @@ func handle(t *testing.T, text string, record func(context.Context, string, []ch
 		t.Fatal(err)
 	}
 	out, err := handler(record, slog.New(slog.DiscardHandler))(t.Context(), event)
-	response, failed := json.Marshal(out)
-	if failed != nil {
-		t.Fatal(failed)
+	response, marshalErr := json.Marshal(out)
+	if marshalErr != nil {
+		t.Fatal(marshalErr)
 	}
 	return string(response), err
 }
@@ -131,7 +131,7 @@ func TestQueue(t *testing.T) {
 		url: server.URL + "/111122223333/parked", region: "eu-central-1", now: time.Now, http: server.Client(),
 		credentials: credentials.NewStaticCredentialsProvider("id", "secret", "token"),
 	}
-	if err := q.send(t.Context(), recorder.Parked{ShardID: "s", SequenceNumber: "7", PK: "co_1#plan", SK: "item#itm_1", Reason: "r"}); err != nil {
+	if err := q.send(t.Context(), recorder.ParkedRecord{ShardID: "s", SequenceNumber: "7", PK: "co_1#plan", SK: "item#itm_1", Reason: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"MessageBody":"{\"shardId\":\"s\",\"sequenceNumber\":\"7\",\"pk\":\"co_1#plan\",\"sk\":\"item#itm_1\",\"reason\":\"r\"}","QueueUrl":"` + q.url + `"}`
@@ -141,7 +141,7 @@ func TestQueue(t *testing.T) {
 	if got.Header.Get("X-Amz-Target") != "AmazonSQS.SendMessage" || got.Header.Get("X-Amz-Security-Token") != "token" || !strings.Contains(got.Header.Get("Authorization"), "/eu-central-1/sqs/aws4_request") {
 		t.Errorf("the headers are %v", got.Header)
 	}
-	if status = http.StatusForbidden; q.send(t.Context(), recorder.Parked{}) == nil {
+	if status = http.StatusForbidden; q.send(t.Context(), recorder.ParkedRecord{}) == nil {
 		t.Error("a refusal is no error")
 	}
 }

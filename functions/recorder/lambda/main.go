@@ -24,13 +24,13 @@ func main() {
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: table.EnvironmentCredentials, Now: now, NewID: id.NewGenerator(now, rand.Reader),
 	}).AsOperator()
-	parked := queue{
+	parkedQueue := queue{
 		url: os.Getenv("PARKED_QUEUE_URL"), region: os.Getenv("AWS_REGION"), credentials: table.EnvironmentCredentials, now: now,
 		http: &http.Client{Timeout: sendTimeout},
 	}
-	recorder := recorder.New(t, func(ctx context.Context, p recorder.Parked) error {
+	recorder := recorder.New(t, func(ctx context.Context, p recorder.ParkedRecord) error {
 		log.LogAttrs(ctx, slog.LevelError, "record of the stream not readable", slog.Any("record", p))
-		return parked.send(ctx, p)
+		return parkedQueue.send(ctx, p)
 	})
 	t.Warm(context.Background(), 1)
 	lambda.Start(handler(recorder.Record, log))

@@ -29,7 +29,7 @@ type queue struct {
 
 const sendTimeout = 3 * time.Second
 
-func (q queue) send(ctx context.Context, p recorder.Parked) error {
+func (q queue) send(ctx context.Context, p recorder.ParkedRecord) error {
 	message, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("park a record: %w", err)

@@ -72,12 +72,12 @@ func createRoadmap(ctx context.Context, c *client.Client) error {
 			return err
 		}
 	}
-	var seen client.Response
-	preview, err := c.PreviewPlanPublish(ctx, client.PreviewPlanPublishInput{BoardID: board.ID}, client.Into(&seen))
+	var response client.Response
+	preview, err := c.PreviewPlanPublish(ctx, client.PreviewPlanPublishInput{BoardID: board.ID}, client.Into(&response))
 	if err != nil || !preview.HasChanges {
 		return err
 	}
-	_, err = c.PublishPlanBoard(ctx, client.PublishPlanBoardInput{BoardID: board.ID}, client.IfMatch(seen.ETag()))
+	_, err = c.PublishPlanBoard(ctx, client.PublishPlanBoardInput{BoardID: board.ID}, client.IfMatch(response.ETag()))
 	return err
 }
 

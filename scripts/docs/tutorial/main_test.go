@@ -43,7 +43,7 @@ func TestFill(t *testing.T) {
 	}
 	server := httptest.NewServer(s.Handler)
 	t.Cleanup(server.Close)
-	c, err := client.New(server.URL, s.Key(t))
+	c, err := client.New(server.URL, s.IssueKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,9 +39,9 @@ const (
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"}
 
-// record adds a record and the types of its fields to the components. It returns the name of the
-// record's component.
-func (b *builder) record(t reflect.Type) string {
+// addRecordType adds a record and the types of its fields to the components. It returns the name of
+// the record's component.
+func (b *builder) addRecordType(t reflect.Type) string {
 	b.addRecord(t.Name(), t)
 	return t.Name()
 }
@@ -54,7 +54,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 	s := jsonschema.Record(t, b.refer)
 	s.Description = b.source.Records[name].Description
 	b.usedSourceEntries["records."+name] = true
-	b.schemas.set(name, withNumberFormats(s))
+	b.schemas.set(name, addFormatsAndDescriptions(s))
 }
 
 // addComponent registers a type under the name of its component, and reports whether the name is
@@ -71,20 +71,20 @@ func (b *builder) addComponent(name string, t reflect.Type) bool {
 // refer adds the type of a field to the components and returns a reference to it. The type is a
 // record or a closed list of values.
 func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
-	list, ok := reflect.Zero(t).Interface().(schema.Enum)
+	enum, ok := reflect.Zero(t).Interface().(schema.Enum)
 	if !ok {
-		return component(b.record(t))
+		return component(b.addRecordType(t))
 	}
-	name := ListName(t)
+	name := EnumName(t)
 	if b.addComponent(name, t) {
-		b.schemas.set(name, enumSchema(list.Values()...))
+		b.schemas.set(name, enumSchema(enum.Values()...))
 	}
 	return component(name)
 }
 
-// body adds the body of an operation, and the types in it, to the components. It returns a
+// addBody adds the body of an operation, and the types in it, to the components. It returns a
 // reference to the body, or nil if the operation has none.
-func (b *builder) body(op api.Operation) *jsonschema.Schema {
+func (b *builder) addBody(op api.Operation) *jsonschema.Schema {
 	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
 		for _, f := range op.Input {
 			if f.Fields != nil && f.Type == t {
@@ -102,15 +102,15 @@ func (b *builder) body(op api.Operation) *jsonschema.Schema {
 // addInput adds the schema of a body, or of an object in a body, to the components.
 func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *jsonschema.Schema {
 	if b.addComponent(name, t) {
-		b.schemas.set(name, withNumberFormats(s))
+		b.schemas.set(name, addFormatsAndDescriptions(s))
 	}
 	return component(name)
 }
 
-// ListName returns the name of a closed list of values (an enum type) in the OpenAPI document and
+// EnumName returns the name of a closed list of values (an enum type) in the OpenAPI document and
 // in the Go client. It consists of the area and the name of the Go type, because several areas have
 // a type named Status.
-func ListName(t reflect.Type) string {
+func EnumName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
 	}
@@ -176,27 +176,27 @@ func (b *builder) components() components {
 }
 
 func headers() (out orderedObject[header]) {
-	text := func(name, description string, required bool, s jsonschema.Schema, example any) {
+	add := func(name, description string, required bool, s jsonschema.Schema, example any) {
 		out.set(name, header{description, required, &s, example})
 	}
-	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
-	text(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, fault.Version)
-	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "TWegAcC4EowCHnA=")
-	text("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, whole, 600)
-	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)
-	text("RateLimit-Reset", "Seconds until the quota is full again.", false, whole, 1)
-	text("RateLimit-Policy", "The class of the request, its quota and the window in seconds (draft-ietf-httpapi-ratelimit-headers-10).", false,
+	nonNegativeInteger := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
+	add(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, fault.Version)
+	add(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "TWegAcC4EowCHnA=")
+	add("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, nonNegativeInteger, 600)
+	add("RateLimit-Remaining", "The requests that are left now.", false, nonNegativeInteger, 599)
+	add("RateLimit-Reset", "Seconds until the quota is full again.", false, nonNegativeInteger, 1)
+	add("RateLimit-Policy", "The class of the request, its quota and the window in seconds (draft-ietf-httpapi-ratelimit-headers-10).", false,
 		jsonschema.Schema{Type: "string", Pattern: `^"[a-z]+";q=[0-9]+;w=[0-9]+$`}, `"read";q=600;w=60`)
-	text("RateLimit", "The class of the request, the requests that are left now, and the seconds until the quota is full again.", false,
+	add("RateLimit", "The class of the request, the requests that are left now, and the seconds until the quota is full again.", false,
 		jsonschema.Schema{Type: "string", Pattern: `^"[a-z]+";r=[0-9]+;t=[0-9]+$`}, `"read";r=599;t=1`)
-	text(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call must be repeated.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
-	text(afterHeader, "Where a list of changes continues, also at its end: send it as `after`.", true, jsonschema.Schema{Type: "string"}, "AQqbW2vJr0fCAAZEnQ4Gp8AAAAGaruGsgAAAd2hFlg")
-	text(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
+	add(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call must be repeated.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
+	add(afterHeader, "Where a list of changes continues, also at its end: send it as `after`.", true, jsonschema.Schema{Type: "string"}, "AQqbW2vJr0fCAAZEnQ4Gp8AAAAGaruGsgAAAd2hFlg")
+	add(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
-	text(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
-	text(tagHeader, "The entity tag of the record or the preview, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
-	text(retryHeader, "Seconds to wait before the next request.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
-	text(authenticateHeader, "The authentication scheme.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
+	add(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
+	add(tagHeader, "The entity tag of the record or the preview, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
+	add(retryHeader, "Seconds to wait before the next request.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
+	add(authenticateHeader, "The authentication scheme.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
 	return out
 }
 

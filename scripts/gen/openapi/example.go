@@ -40,9 +40,9 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In != schema.InPath {
 		return ""
 	}
-	upTo, _, _ := strings.Cut(op.Path, "{"+f.Name+"}")
+	prefix, _, _ := strings.Cut(op.Path, "{"+f.Name+"}")
 	for _, read := range b.operations {
-		if read.Method == http.MethodGet && read.Path == upTo+"{"+f.Name+"}" {
+		if read.Method == http.MethodGet && read.Path == prefix+"{"+f.Name+"}" {
 			return b.propertyExample(read.Output, "id")
 		}
 	}

@@ -20,7 +20,7 @@ func (b *builder) operation(op api.Operation) operation {
 		Scope: string(op.Scope), DraftScope: string(op.DraftScope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
 	success := b.successResponse(op)
-	if body := b.body(op); body != nil {
+	if body := b.addBody(op); body != nil {
 		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{body, b.bodyExample(op)})}
 	}
 	out.Responses.set("200", success)
@@ -91,7 +91,7 @@ func (b *builder) parameters(op api.Operation) []any {
 			continue
 		}
 		p := parameter{
-			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: withNumberFormats(jsonschema.Parameter(f, b.refer)),
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: addFormatsAndDescriptions(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
 		p.Schema.Description = "" // do not repeat the description of the parameter
@@ -118,10 +118,10 @@ func (b *builder) successResponse(op api.Operation) response {
 		if op.IsFeed() {
 			headers[len(headers)-1] = afterHeader
 		}
-		name = b.record(t.Field(0).Type.Elem()) + "List"
+		name = b.addRecordType(t.Field(0).Type.Elem()) + "List"
 		b.addRecord(name, t)
 	} else {
-		name = b.record(t)
+		name = b.addRecordType(t)
 	}
 	if op.IsPartial() {
 		headers = append(headers, hasMoreHeader)
@@ -163,9 +163,9 @@ var commonDescriptions = map[string]string{
 	"title": "the title", "summary": "a short summary",
 }
 
-// withNumberFormats adds a format to each number in a schema. Without it, client generators choose
-// types that are too narrow. It also adds commonDescriptions.
-func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
+// addFormatsAndDescriptions adds a format to each number in a schema. Without it, client generators
+// choose types that are too narrow. It also adds commonDescriptions.
+func addFormatsAndDescriptions(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
@@ -176,11 +176,11 @@ func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Format = "int64"
 	}
 	for _, name := range s.PropertyOrder {
-		p := withNumberFormats(s.Properties[name])
+		p := addFormatsAndDescriptions(s.Properties[name])
 		if p.Description == "" && p.Ref == "" {
 			p.Description = commonDescriptions[name]
 		}
 	}
-	withNumberFormats(s.Items)
+	addFormatsAndDescriptions(s.Items)
 	return s
 }

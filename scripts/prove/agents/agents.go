@@ -40,8 +40,8 @@ type Options struct {
 type taskResult struct {
 	Task string `json:"task"`
 
-	Wrong   int `json:"wrongRuns"`   // wrong runs that the checker rejected
-	Refused int `json:"refusedRuns"` // wrong runs that a tool refused because the key could only draft
+	RejectedRuns int `json:"wrongRuns"`   // wrong runs that the checker rejected
+	RefusedRuns  int `json:"refusedRuns"` // wrong runs that a tool refused because the key could only draft
 	Counts
 	Problems []string `json:"problems,omitempty"`
 }
@@ -132,20 +132,20 @@ func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult,
 		out.Problems = append(out.Problems, fmt.Sprintf(format, values...))
 	}
 	a := attemptRunner{task: t, seed: seed, build: b}
-	right, err := a.run(ctx, t.agent, t.scopes)
-	out.Counts = right.Counts
+	agentVerdict, err := a.run(ctx, t.agent, t.scopes)
+	out.Counts = agentVerdict.Counts
 	switch {
 	case errors.Is(err, errAcceptsNothing):
 		problem("%v", err)
 		return out, nil
 	case err != nil:
 		return out, err
-	case right.refused != nil:
-		problem("a tool refuses the agent: %v", right.refused)
-	case right.rejected != nil:
-		problem("the checker rejects the agent: %v", right.rejected)
+	case agentVerdict.refused != nil:
+		problem("a tool refuses the agent: %v", agentVerdict.refused)
+	case agentVerdict.rejected != nil:
+		problem("the checker rejects the agent: %v", agentVerdict.rejected)
 	}
-	for _, wrong := range t.wrong {
+	for _, wrong := range t.wrongRuns {
 		got, err := a.run(ctx, wrong.agent, nil)
 		switch {
 		case err != nil:
@@ -155,9 +155,9 @@ func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult,
 		case got.rejected == nil:
 			problem("the checker accepts the agent that %s", wrong.mistake)
 		default:
-			out.Wrong++
+			out.RejectedRuns++
 		}
-		if !wrong.decides || !right.draftsOnly {
+		if !wrong.decides || !agentVerdict.draftsOnly {
 			continue
 		}
 		if got, err = a.run(ctx, wrong.agent, t.scopes); err != nil {
@@ -167,7 +167,7 @@ func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult,
 			problem("no tool refuses the agent that %s with a key that drafts", wrong.mistake)
 			continue
 		}
-		out.Refused++
+		out.RefusedRuns++
 	}
 	return out, nil
 }
@@ -176,24 +176,24 @@ func (r report) print(out io.Writer) error {
 	before := r.earlier
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "calls\ttext\tstructured\ttools/list\tlargest text\tlargest result\twrong\trefused\ttext before\t")
-	line := func(name string, t taskResult, before string) {
+	line := func(name string, t taskResult, earlierText string) {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t  %s\n",
-			t.Calls, t.TextBytes, t.StructuredBytes, t.ListBytes, t.LargestText, t.LargestResult, t.Wrong, t.Refused, before, name)
+			t.Calls, t.TextBytes, t.StructuredBytes, t.ListBytes, t.LargestText, t.LargestResult, t.RejectedRuns, t.RefusedRuns, earlierText, name)
 	}
 	total := taskResult{Counts: r.Total}
 	for i, t := range r.Tasks {
-		earlier := ""
+		earlierText := ""
 		if before != nil {
-			earlier = fmt.Sprint(before.Tasks[i].TextBytes)
+			earlierText = fmt.Sprint(before.Tasks[i].TextBytes)
 		}
-		line(t.Task, t, earlier)
-		total.Wrong, total.Refused = total.Wrong+t.Wrong, total.Refused+t.Refused
+		line(t.Task, t, earlierText)
+		total.RejectedRuns, total.RefusedRuns = total.RejectedRuns+t.RejectedRuns, total.RefusedRuns+t.RefusedRuns
 	}
-	earlier := ""
+	earlierText := ""
 	if before != nil {
-		earlier = fmt.Sprint(before.Total.TextBytes)
+		earlierText = fmt.Sprint(before.Total.TextBytes)
 	}
-	line(fmt.Sprintf("in all, %d tasks with seed %d in %.1f s; sizes in bytes", len(r.Tasks), r.Seed, r.Seconds), total, earlier)
+	line(fmt.Sprintf("in all, %d tasks with seed %d in %.1f s; sizes in bytes", len(r.Tasks), r.Seed, r.Seconds), total, earlierText)
 	if err := w.Flush(); err != nil {
 		return err
 	}

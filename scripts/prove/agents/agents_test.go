@@ -42,10 +42,10 @@ func TestBadTasks(t *testing.T) {
 		task task
 		want string
 	}{
-		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: lie}}}, ""},
+		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrongRuns: []wrongRun{{mistake: "lies", agent: lie}}}, ""},
 		{task{name: "wrong agent", seed: name("Mossgrove"), agent: lie}, "rejects the agent"},
-		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: readName}}}, "accepts the agent that lies"},
-		{task{name: "decides", seed: name("Mossgrove"), agent: readName, scopes: []string{"feedback:draft", "company:read"}, wrong: []wrongRun{{mistake: "lies", agent: lie, decides: true}}},
+		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrongRuns: []wrongRun{{mistake: "lies", agent: readName}}}, "accepts the agent that lies"},
+		{task{name: "decides", seed: name("Mossgrove"), agent: readName, scopes: []string{"feedback:draft", "company:read"}, wrongRuns: []wrongRun{{mistake: "lies", agent: lie, decides: true}}},
 			"no tool refuses the agent that lies"},
 		{task{name: "accepts all", seed: func(*generator) scenario { return scenario{check: func(outcome) error { return nil }} }, agent: readName}, "does nothing"},
 		{task{name: "knows too much", seed: name("Mossgrove"), agent: func(s *session, _ map[string]string) answer {

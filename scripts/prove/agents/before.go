@@ -40,16 +40,16 @@ func (r report) limitProblems() (problems []string) {
 	if r.earlier != nil && share(r.Total.TextBytes, r.earlier.Total.TextBytes) > textShareMax {
 		problems = append(problems, fmt.Sprintf("the text has more than %.0f %% of the bytes of 2e5960f", 100*textShareMax))
 	}
-	largest := func(where string, text, result int) {
+	checkSizes := func(where string, text, result int) {
 		if text > textBytesMax || result > resultBytesMax {
 			problems = append(problems, fmt.Sprintf("%s: a result has more than %d bytes of text, or %d in all", where, textBytesMax, resultBytesMax))
 		}
 	}
 	for _, t := range r.Tasks {
-		largest(t.Task, t.LargestText, t.LargestResult)
+		checkSizes(t.Task, t.LargestText, t.LargestResult)
 	}
 	for _, v := range r.Surveys {
-		largest(v.Company, v.LargestText, v.LargestResult)
+		checkSizes(v.Company, v.LargestText, v.LargestResult)
 	}
 	return problems
 }

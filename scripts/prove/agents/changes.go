@@ -38,8 +38,8 @@ func changesTask() task {
 			}
 			return scenario{check: onlyAnswer(want)}
 		},
-		agent: listChanges("updatedAt", nil),
-		wrong: []wrongRun{{mistake: "lists what is new", agent: listChanges("createdAt", nil)}, {mistake: "reads first pages", agent: listChanges("updatedAt", func([]record) bool { return true })}},
+		agent:     listChanges("updatedAt", nil),
+		wrongRuns: []wrongRun{{mistake: "lists what is new", agent: listChanges("createdAt", nil)}, {mistake: "reads first pages", agent: listChanges("updatedAt", func([]record) bool { return true })}},
 	}
 }
 
@@ -47,7 +47,7 @@ func changesTask() task {
 // is Monday or later.
 func listChanges(property string, enough func([]record) bool) agent {
 	return func(s *session, words map[string]string) answer {
-		since := func(records []record) []string {
+		idsSinceMonday := func(records []record) []string {
 			ids := []string{}
 			for _, r := range records {
 				if r.text(property) >= words["monday"] {
@@ -62,8 +62,8 @@ func listChanges(property string, enough func([]record) bool) agent {
 			items = append(items, s.list("list_plan_items", arguments{"boardId": board.text("id")}, enough, "title", property)...)
 		}
 		return answer{
-			"items": since(items), "ideas": since(s.list("list_broadcast_ideas", nil, enough, "title", property)), "posts": since(s.list("list_broadcast_posts", nil, enough, "platform", "status", property)),
-			"reviews": since(s.list("list_feedback", nil, enough, "title", property)), "goals": since(s.list("list_context_goals", nil, enough, "name", property)),
+			"items": idsSinceMonday(items), "ideas": idsSinceMonday(s.list("list_broadcast_ideas", nil, enough, "title", property)), "posts": idsSinceMonday(s.list("list_broadcast_posts", nil, enough, "platform", "status", property)),
+			"reviews": idsSinceMonday(s.list("list_feedback", nil, enough, "title", property)), "goals": idsSinceMonday(s.list("list_context_goals", nil, enough, "name", property)),
 		}
 	}
 }

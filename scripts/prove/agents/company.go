@@ -22,10 +22,10 @@ type generator struct {
 	lines []demo.Line
 	words map[string]string // the names and dates that the task mentions, such as words["monday"]
 
-	prefixes  map[string]string // the prefixes of ids, by record type
-	createdAt time.Time         // the creation time of the record that add is adding
-	newID     id.Generator
-	names     int
+	prefixes   map[string]string // the prefixes of ids, by record type
+	createdAt  time.Time         // the creation time of the record that add is adding
+	newID      id.Generator
+	titleCount int
 }
 
 // newGenerator returns a generator for the given seed and name. The generator's field today is a
@@ -50,12 +50,12 @@ func day(t time.Time) string { return t.Format(time.DateOnly) }
 
 // add adds a record that was created and last updated the given numbers of days ago. The times of
 // day are random.
-func (g *generator) add(kind string, r record, created, updated int) record {
-	g.createdAt = g.daysAgo(created)
+func (g *generator) add(kind string, r record, createdDaysAgo, updatedDaysAgo int) record {
+	g.createdAt = g.daysAgo(createdDaysAgo)
 	if prefix := g.prefixes[kind]; prefix != "" {
 		r["id"] = g.newID(prefix)
 	}
-	last := g.daysAgo(updated)
+	last := g.daysAgo(updatedDaysAgo)
 	if last.Before(g.createdAt) {
 		last = g.createdAt
 	}
@@ -106,8 +106,8 @@ func (g *generator) prose(n int) string { return strings.Join(sample(g, n, sente
 
 // title returns a title that is unique in the company.
 func (g *generator) title() string {
-	g.names++
-	return fmt.Sprintf("%s %s %d", openings[g.names/len(subjects)%len(openings)], subjects[g.names%len(subjects)], g.between(2, 9))
+	g.titleCount++
+	return fmt.Sprintf("%s %s %d", openings[g.titleCount/len(subjects)%len(openings)], subjects[g.titleCount%len(subjects)], g.between(2, 9))
 }
 
 // addReviews adds n reviews and mentions from the last 200 days.
@@ -154,7 +154,7 @@ func (g *generator) addBrand() {
 // and the unpublished items.
 func (g *generator) addBoard(name string, n int) (board record, live, others []record) {
 	board = g.add("board", record{
-		"name": name, "publicKey": id.PublicKey(g.source), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
+		"name": name, "publicKey": id.NewPublicKey(g.source), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
 		"publishedVersion": g.between(3, 40), "publishedAt": timestamp.Format(g.daysAgo(12)),
 	}, 320, 12)
 	for i := range n {
@@ -182,11 +182,11 @@ func (g *generator) addBoard(name string, n int) (board record, live, others []r
 func (g *generator) publish(board record, items []record) {
 	var snapshot []record
 	for _, item := range items {
-		shown := record{}
+		liveItem := record{}
 		for _, name := range []string{"id", "slug", "title", "summary", "columnId", "categoryIds", "sortOrder", "targetLabel"} {
-			shown[name] = item[name]
+			liveItem[name] = item[name]
 		}
-		snapshot = append(snapshot, shown)
+		snapshot = append(snapshot, liveItem)
 	}
 	board["snapshot"] = snapshot
 }
@@ -290,7 +290,7 @@ func (g *generator) addChannels(broken ...string) {
 func (g *generator) addSites() (out []record) {
 	for _, name := range []string{"Website", "Help pages", "Shop"} {
 		host := strings.ReplaceAll(strings.ToLower(name), " ", "-") + ".mossgrove.example"
-		out = append(out, g.add("site", record{"name": name, "siteKey": id.PublicKey(g.source), "domains": []string{host}, "timezone": "UTC", "active": true}, 310, 60))
+		out = append(out, g.add("site", record{"name": name, "siteKey": id.NewPublicKey(g.source), "domains": []string{host}, "timezone": "UTC", "active": true}, 310, 60))
 	}
 	return out
 }

@@ -24,8 +24,8 @@ func signupsTask() task {
 			})
 			return scenario{check: onlyAnswer(sumMonths(points, g.today, g.today.Day()-1))}
 		},
-		agent: compareMonths(true, false),
-		wrong: []wrongRun{{mistake: "takes the whole last month", agent: compareMonths(true, true)}, {mistake: "counts one country", agent: compareMonths(false, false)}},
+		agent:     compareMonths(true, false),
+		wrongRuns: []wrongRun{{mistake: "takes the whole last month", agent: compareMonths(true, true)}, {mistake: "counts one country", agent: compareMonths(false, false)}},
 	}
 }
 
@@ -33,14 +33,14 @@ func signupsTask() task {
 // points of last month. From last month, it includes only the first lastDays days.
 func sumMonths(points []record, today time.Time, lastDays int) answer {
 	this, last := 0.0, 0.0
-	before := today.AddDate(0, 0, 1-today.Day()).AddDate(0, -1, 0)
+	lastMonth := today.AddDate(0, 0, 1-today.Day()).AddDate(0, -1, 0)
 	for _, p := range points {
 		at, err := time.Parse(time.DateOnly, p.text("ts")[:len(time.DateOnly)])
 		switch {
 		case err != nil || !at.Before(today):
 		case at.Month() == today.Month():
 			this += p.number("value")
-		case at.Month() == before.Month() && at.Day() <= lastDays:
+		case at.Month() == lastMonth.Month() && at.Day() <= lastDays:
 			last += p.number("value")
 		}
 	}
@@ -101,19 +101,19 @@ func countryTask() task {
 				}
 				return 1
 			})
-			return scenario{check: onlyAnswer(fastest(points, g.today, 2*trendDays))}
+			return scenario{check: onlyAnswer(fastestGrowingCountry(points, g.today, 2*trendDays))}
 		},
 		agent: findGrowth(2*trendDays, nil),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "reads only the first page", agent: findGrowth(2*trendDays, func([]record) bool { return true })},
 			{mistake: "compares shorter periods", agent: findGrowth(trendDays, nil)},
 		},
 	}
 }
 
-// fastest divides the given number of days before today into two halves. It returns the country
-// whose sign-ups grew most from the first half to the second, and the increase.
-func fastest(points []record, today time.Time, days int) answer {
+// fastestGrowingCountry divides the given number of days before today into two halves. It returns
+// the country whose sign-ups grew most from the first half to the second, and the increase.
+func fastestGrowingCountry(points []record, today time.Time, days int) answer {
 	from, half := day(today.AddDate(0, 0, -days)), day(today.AddDate(0, 0, -days/2))
 	growth := map[string]float64{}
 	for _, p := range points {
@@ -151,7 +151,7 @@ func findGrowth(days int, enough func([]record) bool) agent {
 		points := s.list("list_metric_points", arguments{
 			"metricKey": metricNamed(s, words["metric"]).text("key"), "from": daysBefore(words["today"], days), "to": daysBefore(words["today"], 1),
 		}, enough)
-		return fastest(points, today, days)
+		return fastestGrowingCountry(points, today, days)
 	}
 }
 
@@ -183,24 +183,24 @@ func wrongNameTask() task {
 			slices.Sort(moved)
 			return scenario{check: func(o outcome) error {
 				var problems []error
-				var now []string
-				gone := 0
+				var gotPoints []string
+				deletedCount := 0
 				for _, c := range o.changes {
 					switch {
 					case c.kind == created && c.list == pointsOfMetric(correctKey):
-						now = append(now, pointContent(c.record))
+						gotPoints = append(gotPoints, pointContent(c.record))
 					case c.kind == deleted && c.list == pointsOfMetric(wrong):
-						gone++
+						deletedCount++
 					case c.kind == deleted && c.list == "definitions" && c.record.text("key") == wrong:
 					default:
 						problems = append(problems, fmt.Errorf("%s", c))
 					}
 				}
-				slices.Sort(now)
-				if !slices.Equal(now, moved) {
-					problems = append(problems, fmt.Errorf("%s has %d new points instead of %d, or others", correctKey, len(now), len(moved)))
+				slices.Sort(gotPoints)
+				if !slices.Equal(gotPoints, moved) {
+					problems = append(problems, fmt.Errorf("%s has %d new points instead of %d, or others", correctKey, len(gotPoints), len(moved)))
 				}
-				if gone != len(moved) || len(o.after[pointsOfMetric(wrong)]) > 0 {
+				if deletedCount != len(moved) || len(o.after[pointsOfMetric(wrong)]) > 0 {
 					problems = append(problems, fmt.Errorf("%s still has points", wrong))
 				}
 				if slices.ContainsFunc(slices.Collect(maps.Values(o.after["definitions"])), func(d record) bool { return d.text("key") == wrong }) {
@@ -210,7 +210,7 @@ func wrongNameTask() task {
 			}}
 		},
 		agent: repairName(repairSteps{push: true, dims: true, remove: true}),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "deletes without pushing again", agent: repairName(repairSteps{remove: true})},
 			{mistake: "pushes without the dimensions", agent: repairName(repairSteps{push: true, remove: true})},
 			{mistake: "leaves the wrong name", agent: repairName(repairSteps{push: true, dims: true})},
@@ -230,8 +230,8 @@ type repairSteps struct{ push, dims, remove bool }
 // pushMax is the maximum number of points that an agent pushes in one call.
 const pushMax = 100
 
-func repairName(do repairSteps) agent {
-	plain := func(key string) string {
+func repairName(steps repairSteps) agent {
+	normaliseKey := func(key string) string {
 		return strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(key, "custom."), "_", ""), "s")
 	}
 	return func(s *session, _ map[string]string) answer {
@@ -239,7 +239,7 @@ func repairName(do repairSteps) agent {
 		var wrong, right record
 		for _, d := range definitions {
 			for _, other := range definitions {
-				if d["needsReview"] == true && other["needsReview"] != true && plain(d.text("key")) == plain(other.text("key")) {
+				if d["needsReview"] == true && other["needsReview"] != true && normaliseKey(d.text("key")) == normaliseKey(other.text("key")) {
 					wrong, right = d, other
 				}
 			}
@@ -252,21 +252,21 @@ func repairName(do repairSteps) agent {
 		var push []record
 		for _, p := range points {
 			first, last = min(first, p.text("ts")), max(last, p.text("ts"))
-			again := record{"metricKey": right.text("key"), "grain": "day", "ts": p.text("ts"), "value": p["value"]}
-			if len(again.text("ts")) == len(time.DateOnly) {
-				again["ts"] = again.text("ts") + "T00:00:00Z"
+			point := record{"metricKey": right.text("key"), "grain": "day", "ts": p.text("ts"), "value": p["value"]}
+			if len(point.text("ts")) == len(time.DateOnly) {
+				point["ts"] = point.text("ts") + "T00:00:00Z"
 			}
-			if do.dims {
-				again["dims"] = p["dims"]
+			if steps.dims {
+				point["dims"] = p["dims"]
 			}
-			push = append(push, again)
+			push = append(push, point)
 		}
 		for chunk := range slices.Chunk(push, pushMax) {
-			if do.push {
+			if steps.push {
 				s.call("push_metric_points", arguments{"points": chunk})
 			}
 		}
-		if do.remove {
+		if steps.remove {
 			s.call("delete_metric_points", arguments{"metricKey": wrong.text("key"), "from": first[:len(time.DateOnly)], "to": last[:len(time.DateOnly)]})
 			s.call("delete_metric_definition", arguments{"definitionId": wrong.text("id")})
 		}
@@ -282,7 +282,7 @@ func goalsTask() task {
 		name: "which brand goals are off track",
 		seed: func(g *generator) scenario {
 			g.addOtherMetrics()
-			off := []string{}
+			offTrack := []string{}
 			for i, m := range []struct{ key, name string }{
 				{"store.rating", "Store rating"}, {"product.sync_time", "Sync time"}, {"revenue.mrr", "Recurring revenue"}, {"support.first_reply", "First reply"},
 				{"product.weekly_active", "Active people of a week"}, {"product.crashes", "Crashes"}, {"growth.referrals", "Referrals"},
@@ -293,10 +293,10 @@ func goalsTask() task {
 					target = baseline * 0.4
 				}
 				age, left := g.between(40, 120), g.between(40, 120)
-				due, late := float64(age)/float64(age+left), i == 0 || i == 1 || i > 3 && g.chance(50)
-				progress := due + 0.2
+				elapsedShare, late := float64(age)/float64(age+left), i == 0 || i == 1 || i > 3 && g.chance(50)
+				progress := elapsedShare + 0.2
 				if late {
-					progress = due - 0.2
+					progress = elapsedShare - 0.2
 				}
 				g.addMetric(m.key, m.name, record{"aggregation": "avg", "polarity": "neutral"})
 				g.addPoints(m.key, nil, 60, 1, func(int) float64 {
@@ -311,14 +311,14 @@ func goalsTask() task {
 					"dueAt": g.today.AddDate(0, 0, left).Format(time.RFC3339), "status": status, "priority": i + 1,
 				}, age, g.IntN(age))
 				if late && status == "active" {
-					off = append(off, goal.text("name"))
+					offTrack = append(offTrack, goal.text("name"))
 				}
 			}
-			slices.Sort(off)
-			return scenario{check: onlyAnswer(answer{"offTrack": off})}
+			slices.Sort(offTrack)
+			return scenario{check: onlyAnswer(answer{"offTrack": offTrack})}
 		},
 		agent: findLateGoals(isBehind),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "calls every goal below its target late", agent: findLateGoals(func(value, _, target, up, _ float64) bool { return up*(value-target) < 0 })},
 			{mistake: "takes more for better", agent: findLateGoals(func(value, baseline, target, _, share float64) bool { return value < baseline+(target-baseline)*share })},
 		},
@@ -332,9 +332,9 @@ func isBehind(value, baseline, target, direction, share float64) bool {
 	return direction*(value-(baseline+(target-baseline)*share)) < 0
 }
 
-func findLateGoals(late func(value, baseline, target, up, share float64) bool) agent {
+func findLateGoals(isLate func(value, baseline, target, up, share float64) bool) agent {
 	return func(s *session, words map[string]string) answer {
-		off := []string{}
+		offTrack := []string{}
 		today, err := time.Parse(time.DateOnly, words["today"])
 		if err != nil {
 			s.err = err
@@ -357,11 +357,11 @@ func findLateGoals(late func(value, baseline, target, up, share float64) bool) a
 			if target < baseline {
 				up = -1
 			}
-			if late(sum/n, baseline, target, up, float64(today.Sub(start))/float64(end.Sub(start))) {
-				off = append(off, goal.text("name"))
+			if isLate(sum/n, baseline, target, up, float64(today.Sub(start))/float64(end.Sub(start))) {
+				offTrack = append(offTrack, goal.text("name"))
 			}
 		}
-		slices.Sort(off)
-		return answer{"offTrack": off}
+		slices.Sort(offTrack)
+		return answer{"offTrack": offTrack}
 	}
 }

@@ -23,7 +23,7 @@ func ideasTask() task {
 					next = append(next, idea)
 				}
 			}
-			avoid := g.lines[1].Record["avoidWords"].([]string)
+			avoidWords := g.lines[1].Record["avoidWords"].([]string)
 			return scenario{check: func(o outcome) error {
 				var problems []error
 				var got, want []string
@@ -41,7 +41,7 @@ func ideasTask() task {
 						problems = append(problems, fmt.Errorf("%s is on %s, which its idea does not name", c, post.text("platform")))
 					case !strings.Contains(post.text("body"), ideas[i].text("title")):
 						problems = append(problems, fmt.Errorf("%s is not about its idea", c))
-					case slices.ContainsFunc(avoid, func(word string) bool { return strings.Contains(post.text("body"), word) }):
+					case slices.ContainsFunc(avoidWords, func(word string) bool { return strings.Contains(post.text("body"), word) }):
 						problems = append(problems, fmt.Errorf("%s has words that the company avoids", c))
 					}
 				}
@@ -54,7 +54,7 @@ func ideasTask() task {
 			}}
 		},
 		agent: postIdeas("accepted", true, "draft"),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "takes ideas that nobody accepted", agent: postIdeas("suggested", true, "draft")},
 			{mistake: "takes ideas that have posts", agent: postIdeas("accepted", false, "draft")},
 			{mistake: "schedules the posts", agent: postIdeas("accepted", true, "scheduled"), decides: true},
@@ -125,20 +125,20 @@ func calendarTask() task {
 			g.words["monday"] = day(monday)
 			return scenario{check: onlyAnswer(answer{"free": free})}
 		},
-		agent: freeDays(0, false),
-		wrong: []wrongRun{{mistake: "counts drafts", agent: freeDays(0, true)}, {mistake: "looks at this week", agent: freeDays(7, false)}},
+		agent:     freeDays(0, false),
+		wrongRuns: []wrongRun{{mistake: "counts drafts", agent: freeDays(0, true)}, {mistake: "looks at this week", agent: freeDays(7, false)}},
 	}
 }
 
-// freeDays returns an agent that lists the days of a week that have no scheduled posts. early is
-// the number of days by which the week starts too early. If drafts is set, the agent also counts
-// drafts as scheduled.
-func freeDays(early int, drafts bool) agent {
+// freeDays returns an agent that lists the days of a week that have no scheduled posts. daysEarly
+// is the number of days by which the week starts too early. If countDrafts is set, the agent also
+// counts drafts as scheduled.
+func freeDays(daysEarly int, countDrafts bool) agent {
 	return func(s *session, words map[string]string) answer {
-		monday := daysBefore(words["monday"], early)
+		monday := daysBefore(words["monday"], daysEarly)
 		taken := map[string]bool{}
 		for _, post := range s.list("list_broadcast_posts", arguments{"from": monday, "to": daysBefore(monday, -6), "order": "asc"}, nil, "status", "scheduledFor", "platform") {
-			if at := post.text("scheduledFor"); at != "" && (drafts || post.text("status") != "draft") {
+			if at := post.text("scheduledFor"); at != "" && (countDrafts || post.text("status") != "draft") {
 				taken[at[:len(time.DateOnly)]] = true
 			}
 		}

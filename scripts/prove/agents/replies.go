@@ -30,7 +30,7 @@ func urgentReviewsTask() task {
 			slices.SortFunc(waiting, func(a, b record) int {
 				return cmp.Or(cmp.Compare(urgency(a), urgency(b)), strings.Compare(b.text("postedAt"), a.text("postedAt")))
 			})
-			avoid := g.lines[1].Record["avoidWords"].([]string)
+			avoidWords := g.lines[1].Record["avoidWords"].([]string)
 			return scenario{check: func(o outcome) error {
 				var want []string
 				for _, r := range waiting[:urgentCount] {
@@ -42,7 +42,7 @@ func urgentReviewsTask() task {
 					if status := c.record.text("replyStatus"); status != "draft" && status != "needs_review" {
 						problems = append(problems, fmt.Errorf("%s is %s, not a draft", c.id, status))
 					}
-					if !strings.Contains(body, c.record.text("title")) || slices.ContainsFunc(avoid, func(word string) bool { return strings.Contains(body, word) }) {
+					if !strings.Contains(body, c.record.text("title")) || slices.ContainsFunc(avoidWords, func(word string) bool { return strings.Contains(body, word) }) {
 						problems = append(problems, fmt.Errorf("the reply to %s does not answer the review in the company's words: %q", c.id, body))
 					}
 				}
@@ -50,7 +50,7 @@ func urgentReviewsTask() task {
 			}}
 		},
 		agent: draftReplies(unanswered, isReview, "draft"),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "approves its own texts", agent: draftReplies(unanswered, isReview, "approved"), decides: true},
 			{mistake: "takes answered reviews, too", agent: draftReplies(arguments{"limit": 20}, isReview, "draft")},
 			{mistake: "takes mentions, too", agent: draftReplies(unanswered, func(record) bool { return true }, "draft")},
@@ -71,12 +71,12 @@ func isReview(r record) bool { return r.text("kind") == "review" }
 
 // draftReplies returns an agent that drafts replies to the first urgentCount suitable reviews of a
 // list.
-func draftReplies(filter arguments, suits func(record) bool, status string) agent {
+func draftReplies(filter arguments, isSuitable func(record) bool, status string) agent {
 	return func(s *session, _ map[string]string) answer {
-		fitting := func(all []record) []record {
-			return slices.DeleteFunc(slices.Clone(all), func(r record) bool { return !suits(r) })
+		filterSuitable := func(all []record) []record {
+			return slices.DeleteFunc(slices.Clone(all), func(r record) bool { return !isSuitable(r) })
 		}
-		reviews := fitting(s.list("list_feedback", filter, func(all []record) bool { return len(fitting(all)) >= urgentCount },
+		reviews := filterSuitable(s.list("list_feedback", filter, func(all []record) bool { return len(filterSuitable(all)) >= urgentCount },
 			"kind", "title", "body", "rating", "priority", "locale"))
 		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		for _, r := range reviews[:min(urgentCount, len(reviews))] {
@@ -114,7 +114,7 @@ func handOverTask() task {
 			}}
 		},
 		agent: handOver("needs_review", 2),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "approves", agent: handOver("approved", 2), decides: true},
 			{mistake: "hands over every draft", agent: handOver("needs_review", 5)},
 		},
@@ -157,8 +157,8 @@ func complaintsTask() task {
 			}
 			return scenario{check: onlyAnswer(mostFrequent(counts))}
 		},
-		agent: countFlags(complaintDays, "negative"),
-		wrong: []wrongRun{{mistake: "counts all reviews", agent: countFlags(0, "negative")}, {mistake: "counts only a page", agent: countFlagsOfOnePage}},
+		agent:     countFlags(complaintDays, "negative"),
+		wrongRuns: []wrongRun{{mistake: "counts all reviews", agent: countFlags(0, "negative")}, {mistake: "counts only a page", agent: countFlagsOfOnePage}},
 	}
 }
 
@@ -180,16 +180,16 @@ func countFlags(days int, sentiment string) agent {
 		if days > 0 {
 			a["postedFrom"] = daysBefore(words["today"], days)
 		}
-		return flagsOf(s.list("list_feedback", a, nil, "flags"))
+		return mostFrequentFlag(s.list("list_feedback", a, nil, "flags"))
 	}
 }
 
 func countFlagsOfOnePage(s *session, words map[string]string) answer {
 	page := s.list("list_feedback", arguments{"sentiment": "negative", "limit": 10, "postedFrom": daysBefore(words["today"], complaintDays)}, func([]record) bool { return true }, "flags")
-	return flagsOf(page)
+	return mostFrequentFlag(page)
 }
 
-func flagsOf(reviews []record) answer {
+func mostFrequentFlag(reviews []record) answer {
 	counts := map[string]int{}
 	for _, r := range reviews {
 		for _, flag := range r.texts("flags") {

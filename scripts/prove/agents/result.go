@@ -126,19 +126,19 @@ func pointsOf(series []record, columns []string) (out []record, err error) {
 }
 
 var (
-	cursorLine = regexp.MustCompile(`cursor "([^"]+)"`)
-	tagLine    = regexp.MustCompile(`ETag: (\S+)`)
+	cursorPattern = regexp.MustCompile(`cursor "([^"]+)"`)
+	tagPattern    = regexp.MustCompile(`ETag: (\S+)`)
 )
 
 // cursor returns the cursor of the next page, or "" on the last page.
-func (r result) cursor() string { return r.inText(cursorLine) }
+func (r result) cursor() string { return r.findInText(cursorPattern) }
 
 // etag returns the ETag of the record in a result.
-func (r result) etag() string { return r.inText(tagLine) }
+func (r result) etag() string { return r.findInText(tagPattern) }
 
-func (r result) inText(line *regexp.Regexp) string {
+func (r result) findInText(pattern *regexp.Regexp) string {
 	for _, c := range r.Content {
-		if found := line.FindStringSubmatch(c.Text); found != nil && !strings.HasPrefix(c.Text, "{") {
+		if found := pattern.FindStringSubmatch(c.Text); found != nil && !strings.HasPrefix(c.Text, "{") {
 			return found[1]
 		}
 	}

@@ -43,23 +43,23 @@ func publishOneTask() task {
 				return err
 			}}
 		},
-		agent: publishOne(publishSteps{holdBack: true, putBack: true, publish: true}),
-		wrong: []wrongRun{
+		agent: publishOne(publishSteps{revertOthers: true, restoreOthers: true, publish: true}),
+		wrongRuns: []wrongRun{
 			{mistake: "publishes the edits of others, too", agent: publishOne(publishSteps{publish: true})},
-			{mistake: "loses the edits of others", agent: publishOne(publishSteps{holdBack: true, publish: true})},
+			{mistake: "loses the edits of others", agent: publishOne(publishSteps{revertOthers: true, publish: true})},
 			{mistake: "does not publish", agent: publishOne(publishSteps{})},
 		},
 	}
 }
 
 // publishSteps selects the steps that an agent takes.
-type publishSteps struct{ holdBack, putBack, publish bool }
+type publishSteps struct{ revertOthers, restoreOthers, publish bool }
 
 // publishOne returns an agent that moves an item and publishes the board. The agent undoes the
 // unpublished edits of others before it publishes, and restores these edits afterwards.
-func publishOne(do publishSteps) agent {
+func publishOne(steps publishSteps) agent {
 	return func(s *session, words map[string]string) answer {
-		boardID := boardNamed(s, words["board"])
+		boardID := boardIDNamed(s, words["board"])
 		items := s.list("list_plan_items", arguments{"boardId": boardID}, nil, "title", "columnId", "status")
 		target := ""
 		for _, item := range items {
@@ -69,18 +69,18 @@ func publishOne(do publishSteps) agent {
 		}
 		s.call("update_plan_item", arguments{"itemId": target, "columnId": words["column"]})
 		preview := s.call("preview_plan_publish", arguments{"boardId": boardID})
-		var later []arguments
-		if do.holdBack {
-			later = revertOtherChanges(s, boardID, target, preview.asRecord())
-			if len(later) > 0 {
+		var restoreCalls []arguments
+		if steps.revertOthers {
+			restoreCalls = revertOtherChanges(s, boardID, target, preview.asRecord())
+			if len(restoreCalls) > 0 {
 				preview = s.call("preview_plan_publish", arguments{"boardId": boardID})
 			}
 		}
-		if do.publish {
+		if steps.publish {
 			s.call("publish_plan_board", arguments{"boardId": boardID, "ifMatch": preview.etag()})
 		}
-		for _, edit := range later {
-			if do.putBack {
+		for _, edit := range restoreCalls {
+			if steps.restoreOthers {
 				s.call("update_plan_item", edit)
 			}
 		}
@@ -88,7 +88,7 @@ func publishOne(do publishSteps) agent {
 	}
 }
 
-func boardNamed(s *session, name string) string {
+func boardIDNamed(s *session, name string) string {
 	for _, board := range s.list("list_plan_boards", nil, nil, "name") {
 		if board.text("name") == name {
 			return board.text("id")
@@ -97,35 +97,35 @@ func boardNamed(s *session, name string) string {
 	return ""
 }
 
-// revertOtherChanges undoes every change that the preview lists, except the change to one item. It
-// returns the arguments of the calls that restore the changes.
-func revertOtherChanges(s *session, boardID, except string, preview record) (later []arguments) {
+// revertOtherChanges undoes every change that the preview lists, except a change to the item with
+// the id exceptID. It returns the arguments of the calls that restore the changes.
+func revertOtherChanges(s *session, boardID, exceptID string, preview record) (restoreCalls []arguments) {
 	for _, item := range preview.objects("added") {
 		s.call("update_plan_item", arguments{"itemId": item.text("id"), "status": "in_review"})
-		later = append(later, arguments{"itemId": item.text("id"), "status": "published"})
+		restoreCalls = append(restoreCalls, arguments{"itemId": item.text("id"), "status": "published"})
 	}
 	for _, item := range preview.objects("removed") {
-		was := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "status").asRecord()
+		original := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "status").asRecord()
 		s.call("update_plan_item", arguments{"itemId": item.text("id"), "status": "published"})
-		later = append(later, arguments{"itemId": item.text("id"), "status": was.text("status")})
+		restoreCalls = append(restoreCalls, arguments{"itemId": item.text("id"), "status": original.text("status")})
 	}
 	var live []record
 	for _, item := range preview.objects("updated") {
-		if item.text("id") == except {
+		if item.text("id") == exceptID {
 			continue
 		}
 		if live == nil {
 			live = s.list("list_plan_live_items", arguments{"boardId": boardID}, nil, "title", "summary")
 		}
-		for _, shown := range live {
-			if shown.text("id") == item.text("id") {
+		for _, liveItem := range live {
+			if liveItem.text("id") == item.text("id") {
 				edited := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "title", "summary").asRecord()
-				s.call("update_plan_item", arguments{"itemId": item.text("id"), "title": shown["title"], "summary": shown["summary"]})
-				later = append(later, arguments{"itemId": item.text("id"), "title": edited["title"], "summary": edited["summary"]})
+				s.call("update_plan_item", arguments{"itemId": item.text("id"), "title": liveItem["title"], "summary": liveItem["summary"]})
+				restoreCalls = append(restoreCalls, arguments{"itemId": item.text("id"), "title": edited["title"], "summary": edited["summary"]})
 			}
 		}
 	}
-	return later
+	return restoreCalls
 }
 
 func launchPostTask() task {
@@ -161,7 +161,7 @@ func launchPostTask() task {
 			}}
 		},
 		agent: launchPost(true, true, "draft"),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "announces what nobody can see yet", agent: launchPost(false, true, "draft")},
 			{mistake: "uses a channel that does not work", agent: launchPost(true, false, "draft")},
 			{mistake: "schedules the post", agent: launchPost(true, true, "scheduled"), decides: true},
@@ -170,25 +170,25 @@ func launchPostTask() task {
 }
 
 // launchPost returns an agent that creates a post about the item that was done last. If live is
-// set, the agent considers only items that visitors see. If working is set, it chooses a platform
-// whose channel works.
-func launchPost(live, working bool, status string) agent {
+// set, the agent considers only items that visitors see. It chooses a platform whose channel works
+// if working is set, and one whose channel does not work otherwise.
+func launchPost(onlyLive, onlyWorking bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
-		var done record
-		for _, item := range s.list("list_plan_items", arguments{"boardId": boardNamed(s, words["board"])}, nil, "title", "summary", "columnId", "status", "updatedAt") {
-			if item.text("columnId") == "done" && (!live || item.text("status") == "published") && item.text("updatedAt") > done.text("updatedAt") {
-				done = item
+		var doneItem record
+		for _, item := range s.list("list_plan_items", arguments{"boardId": boardIDNamed(s, words["board"])}, nil, "title", "summary", "columnId", "status", "updatedAt") {
+			if item.text("columnId") == "done" && (!onlyLive || item.text("status") == "published") && item.text("updatedAt") > doneItem.text("updatedAt") {
+				doneItem = item
 			}
 		}
 		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		s.list("list_context_content_types", nil, nil, "name", "guidance")
 		platform := ""
 		for _, channel := range s.list("list_broadcast_channels", nil, nil, "platform", "status", "credentialsValid", "active") {
-			if works := channel.text("status") == "connected" && channel["active"] == true; works == working {
+			if works := channel.text("status") == "connected" && channel["active"] == true; works == onlyWorking {
 				platform = channel.text("platform")
 			}
 		}
-		body := "It is done: " + done.text("title") + ". " + done.text("summary")
+		body := "It is done: " + doneItem.text("title") + ". " + doneItem.text("summary")
 		for _, word := range kit.texts("avoidWords") {
 			body = strings.ReplaceAll(body, word, "")
 		}

@@ -65,15 +65,15 @@ const toolPrefix = "service_"
 func connect(ctx context.Context, c company, words map[string]string) (*session, error) {
 	s := &session{ctx: ctx, company: c, tools: map[string]toolInfo{}}
 	for word := range maps.Values(words) {
-		if unknownIDs(word, "") != nil {
+		if resultOnlyValues(word, "") != nil {
 			return nil, fmt.Errorf("the request contains the id %s, which only a tool may tell", word)
 		}
 		s.shown.WriteString(word + "\n")
 	}
-	var hello struct{ Instructions string }
+	var initResult struct{ Instructions string }
 	if _, err := s.send("initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "prove", "version": "1"},
-	}, &hello); err != nil {
+	}, &initResult); err != nil {
 		return nil, err
 	}
 	var list struct {
@@ -89,7 +89,7 @@ func connect(ctx context.Context, c company, words map[string]string) (*session,
 	for _, tool := range list.Tools {
 		s.tools[tool.Name] = tool.toolInfo
 	}
-	s.ListBytes = len(listed) + len(hello.Instructions)
+	s.ListBytes = len(listed) + len(initResult.Instructions)
 	return s, nil
 }
 
@@ -116,13 +116,13 @@ func (s *session) call(tool string, a arguments) (r result) {
 		s.err = fmt.Errorf("%s: %w", tool, err)
 		return r
 	}
-	text := 0
+	textBytes := 0
 	for _, c := range r.Content {
-		text += len(c.Text)
+		textBytes += len(c.Text)
 		s.shown.WriteString(c.Text + "\n")
 	}
 	s.shown.Write(r.StructuredContent)
-	s.add(Counts{Calls: 1, TextBytes: text, StructuredBytes: len(r.StructuredContent), LargestText: text, LargestResult: text + len(r.StructuredContent)})
+	s.add(Counts{Calls: 1, TextBytes: textBytes, StructuredBytes: len(r.StructuredContent), LargestText: textBytes, LargestResult: textBytes + len(r.StructuredContent)})
 	if r.IsError {
 		s.err = &toolError{tool, r.text()}
 		return result{}
@@ -214,7 +214,7 @@ var shownArgumentPattern = regexp.MustCompile(`(Id|Ids|Key)$|^(cursor|ifMatch)$`
 // unknownValues returns the argument values that the agent was never shown.
 func (s *session) unknownValues(a arguments) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		for _, value := range unknownIDs(a[name], name) {
+		for _, value := range resultOnlyValues(a[name], name) {
 			if !strings.Contains(s.shown.String(), value) && !strings.Contains(s.shown.String(), escapeJSON(value)) {
 				out = append(out, name+" "+value)
 			}
@@ -232,9 +232,9 @@ func escapeJSON(text string) string {
 	return strings.Trim(string(encoded), `"`)
 }
 
-// unknownIDs returns the strings in a value that an agent can only know from a result: the values
-// of arguments that match shownArgumentPattern, and strings that look like an id.
-func unknownIDs(value any, name string) (out []string) {
+// resultOnlyValues returns the strings in a value that an agent can only know from a result: the
+// values of arguments that match shownArgumentPattern, and strings that look like an id.
+func resultOnlyValues(value any, name string) (out []string) {
 	switch v := value.(type) {
 	case string:
 		if v != "" && (shownArgumentPattern.MatchString(name) && name != "idempotencyKey" || idPattern.MatchString(v)) {
@@ -242,22 +242,22 @@ func unknownIDs(value any, name string) (out []string) {
 		}
 	case []string:
 		for _, one := range v {
-			out = append(out, unknownIDs(one, name)...)
+			out = append(out, resultOnlyValues(one, name)...)
 		}
 	case []any:
 		for _, one := range v {
-			out = append(out, unknownIDs(one, name)...)
+			out = append(out, resultOnlyValues(one, name)...)
 		}
 	case []record:
 		for _, one := range v {
-			out = append(out, unknownIDs(one, name)...)
+			out = append(out, resultOnlyValues(one, name)...)
 		}
 	case map[string]any:
 		for inner, one := range v {
-			out = append(out, unknownIDs(one, inner)...)
+			out = append(out, resultOnlyValues(one, inner)...)
 		}
 	case record:
-		return unknownIDs(map[string]any(v), name)
+		return resultOnlyValues(map[string]any(v), name)
 	}
 	return out
 }

@@ -18,16 +18,16 @@ var rules = []string{"title-length", "answer-first", "image-text", "structured-d
 
 // findings returns the findings of an audit: how many pages break each rule, a table of the pages'
 // scores, and the pages. padding is the approximate size of the details on each page, in bytes.
-func (g *generator) findings(root string, pages, padding int, share map[string]int) record {
+func (g *generator) findings(root string, pageCount, padding int, percentByRule map[string]int) record {
 	counts := map[string]int{}
 	var scores []any
 	var list []record
-	for n := range pages {
+	for n := range pageCount {
 		url := fmt.Sprintf("%s/field-notes/%d-%s", root, n, strings.ReplaceAll(pick(g, subjects...), " ", "-"))
 		score := 98 - g.IntN(40)
 		var broken []record
 		for _, rule := range rules {
-			if g.chance(share[rule]) {
+			if g.chance(percentByRule[rule]) {
 				counts[rule]++
 				broken = append(broken, record{"rule": rule, "severity": pick(g, "low", "medium", "high"), "text": g.prose(2)})
 			}
@@ -56,30 +56,30 @@ func scoreTask() task {
 			cause := pick(g, "canonical", "answer-first", "structured-data")
 			worse := maps.Clone(usual)
 			worse[cause] = 55
-			audit := func(of record, age int, status string, seo int, share map[string]int) record {
-				root := "https://" + of["domains"].([]string)[0]
+			addAudit := func(auditedSite record, age int, status string, seo int, percentByRule map[string]int) record {
+				root := "https://" + auditedSite["domains"].([]string)[0]
 				r := record{
-					"siteId": of["id"], "rootUrl": root, "status": status, "startedAt": g.daysAgo(age).Format(time.RFC3339), "pagesAudited": 90, "summary": g.prose(3),
+					"siteId": auditedSite["id"], "rootUrl": root, "status": status, "startedAt": g.daysAgo(age).Format(time.RFC3339), "pagesAudited": 90, "summary": g.prose(3),
 				}
 				if status == "complete" {
 					r["finishedAt"] = g.daysAgo(age - 1).Format(time.RFC3339)
 					r["scoreSeo"], r["scoreAeo"], r["scoreGeo"] = seo, 70, 64
-					r["findings"] = g.findings(root, 90, 300, share)
+					r["findings"] = g.findings(root, 90, 300, percentByRule)
 				}
 				return g.add("audit", r, age, age-1)
 			}
 			for _, other := range sites {
 				if other.text("id") != site.text("id") {
-					audit(other, 30, "complete", 80, usual)
-					audit(other, 9, "complete", 81, worse)
+					addAudit(other, 30, "complete", 80, usual)
+					addAudit(other, 9, "complete", 81, worse)
 				}
 			}
-			audit(site, 60, "complete", 88, worse)
-			before := audit(site, 35, "complete", 91, usual)
-			after := audit(site, 8, "complete", 78, worse)
-			audit(site, 3, "failed", 0, nil)
+			addAudit(site, 60, "complete", 88, worse)
+			before := addAudit(site, 35, "complete", 91, usual)
+			after := addAudit(site, 8, "complete", 78, worse)
+			addAudit(site, 3, "failed", 0, nil)
 			g.words["site"] = site.text("name")
-			of := func(audit record) float64 {
+			affectedPages := func(audit record) float64 {
 				for _, r := range audit["findings"].(record)["rules"].([]record) {
 					if r["rule"] == cause {
 						return float64(r["pages"].(int))
@@ -87,10 +87,10 @@ func scoreTask() task {
 				}
 				return 0
 			}
-			return scenario{check: onlyAnswer(answer{"from": 91.0, "to": 78.0, "rule": cause, "pages": of(after) - of(before)})}
+			return scenario{check: onlyAnswer(answer{"from": 91.0, "to": 78.0, "rule": cause, "pages": affectedPages(after) - affectedPages(before)})}
 		},
-		agent: explainFall(1, true),
-		wrong: []wrongRun{{mistake: "compares with an older audit", agent: explainFall(2, true)}, {mistake: "names the commonest issue", agent: explainFall(1, false)}},
+		agent:     explainFall(1, true),
+		wrongRuns: []wrongRun{{mistake: "compares with an older audit", agent: explainFall(2, true)}, {mistake: "names the commonest issue", agent: explainFall(1, false)}},
 	}
 }
 
@@ -109,8 +109,8 @@ func explainFall(auditsBack int, grown bool) agent {
 		if len(audits) <= auditsBack {
 			return nil
 		}
-		was, is := audits[auditsBack], audits[0]
-		first := s.call("get_optimise_audit", arguments{"auditId": is.text("id")}) // shows the agent the structure of findings
+		earlierAudit, latestAudit := audits[auditsBack], audits[0]
+		latestResult := s.call("get_optimise_audit", arguments{"auditId": latestAudit.text("id")}) // shows the agent the structure of findings
 		counts := func(audit record, whole result) map[string]float64 {
 			out := map[string]float64{}
 			for _, r := range objectsOf(s.part("get_optimise_audit", arguments{"auditId": audit.text("id")}, whole, "/findings/rules")) {
@@ -118,18 +118,18 @@ func explainFall(auditsBack int, grown bool) agent {
 			}
 			return out
 		}
-		now, before := counts(is, first), counts(was, result{})
+		latestCounts, earlierCounts := counts(latestAudit, latestResult), counts(earlierAudit, result{})
 		best, most := "", 0.0
 		for _, rule := range rules {
-			n := now[rule]
+			n := latestCounts[rule]
 			if grown {
-				n -= before[rule]
+				n -= earlierCounts[rule]
 			}
 			if n > most {
 				best, most = rule, n
 			}
 		}
-		return answer{"from": was.number("scoreSeo"), "to": is.number("scoreSeo"), "rule": best, "pages": most}
+		return answer{"from": earlierAudit.number("scoreSeo"), "to": latestAudit.number("scoreSeo"), "rule": best, "pages": most}
 	}
 }
 
@@ -143,11 +143,11 @@ func worstPageTask() task {
 		seed: func(g *generator) scenario {
 			g.addSites()
 			g.words["site"], g.words["host"] = "Field guide", "guide.mossgrove.example"
-			found := g.findings("https://guide.mossgrove.example", crawledPages, pageBytes, map[string]int{"author": 30, "canonical": 20, "broken-link": 10})
+			findings := g.findings("https://guide.mossgrove.example", crawledPages, pageBytes, map[string]int{"author": 30, "canonical": 20, "broken-link": 10})
 			worst := g.between(50, crawledPages-1)
-			page := found["pages"].([]record)[worst]
+			page := findings["pages"].([]record)[worst]
 			page["score"], page["issues"] = 11, []record{{"rule": "broken-link", "severity": "high", "text": g.prose(2)}}
-			found["scores"].([]any)[worst] = []any{page["url"], 11}
+			findings["scores"].([]any)[worst] = []any{page["url"], 11}
 			want := answer{"url": page["url"], "score": 11.0, "text": page["issues"].([]record)[0]["text"]}
 			return scenario{
 				check: func(o outcome) error {
@@ -170,12 +170,12 @@ func worstPageTask() task {
 					return checkAnswer(o.answer, want)
 				},
 				delegates: map[string]func(context.Context, company, ...string) error{"crawler": func(ctx context.Context, c company, ids ...string) error {
-					return storeFindings(ctx, c, ids[0], found)
+					return storeFindings(ctx, c, ids[0], findings)
 				}},
 			}
 		},
 		agent: auditNewSite(true, lowestScore),
-		wrong: []wrongRun{
+		wrongRuns: []wrongRun{
 			{mistake: "names the first page", agent: auditNewSite(true, func([]any) int { return 0 })},
 			{mistake: "leaves the audit without its site", agent: auditNewSite(false, lowestScore)},
 		},
@@ -183,12 +183,12 @@ func worstPageTask() task {
 }
 
 // storeFindings does what a crawler does at the end: it completes an audit over HTTP.
-func storeFindings(ctx context.Context, c company, auditID string, found record) error {
+func storeFindings(ctx context.Context, c company, auditID string, findings record) error {
 	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(record{"status": "complete", "scoreSeo": 71, "pagesAudited": crawledPages, "findings": found})
+	body, err := json.Marshal(record{"status": "complete", "scoreSeo": 71, "pagesAudited": crawledPages, "findings": findings})
 	if err != nil {
 		return fmt.Errorf("encode the findings: %w", err)
 	}
@@ -211,12 +211,13 @@ func lowestScore(scores []any) int {
 }
 
 // auditNewSite returns an agent that creates a site and an audit, waits for the crawler, and reads
-// the page that the choose function selects from the table of scores.
-func auditNewSite(link bool, choose func(scores []any) int) agent {
+// the page that the choose function selects from the table of scores. If linkToSite is not set, the
+// audit does not name the site.
+func auditNewSite(linkToSite bool, choose func(scores []any) int) agent {
 	return func(s *session, words map[string]string) answer {
 		site := s.call("create_optimise_site", arguments{"name": words["site"], "domains": []string{words["host"]}}).asRecord()
 		a := arguments{"rootUrl": "https://" + words["host"], "status": "running"}
-		if link {
+		if linkToSite {
 			a["siteId"] = site.text("id")
 		}
 		audit := s.call("create_optimise_audit", a).asRecord()

@@ -113,17 +113,17 @@ func argumentSets(s *session, tool string) []arguments {
 			a := arguments{}
 			for _, needed := range s.tools[toolPrefix+list].InputSchema.Required {
 				if set[needed] == nil { // accept any value for the list's own arguments
-					if needed := argumentSets(s, list); len(needed) > 0 {
-						a = needed[0]
+					if listSets := argumentSets(s, list); len(listSets) > 0 {
+						a = listSets[0]
 					}
 					break
 				}
 				a[needed] = set[needed]
 			}
 			for _, r := range s.list(list, a, func([]record) bool { return true }, property) {
-				with := maps.Clone(set)
-				with[name] = r.text(property)
-				next = append(next, with)
+				extended := maps.Clone(set)
+				extended[name] = r.text(property)
+				next = append(next, extended)
 			}
 		}
 		sets = next[:min(argumentSetsMax, len(next))]

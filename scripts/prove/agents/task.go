@@ -9,10 +9,10 @@ import (
 
 // task is a task that a person gives to an agent.
 type task struct {
-	name  string
-	seed  func(g *generator) scenario
-	agent agent
-	wrong []wrongRun
+	name      string
+	seed      func(g *generator) scenario
+	agent     agent
+	wrongRuns []wrongRun
 
 	scopes []string // the scopes of the agent's key; nil: all
 }
@@ -119,7 +119,7 @@ func (a *attemptRunner) run(ctx context.Context, agent agent, scopes []string) (
 	for name, do := range scene.delegates {
 		s.delegates[name] = func(ids ...string) error { return do(ctx, c, ids...) }
 	}
-	told := agent(s, g.words)
+	got := agent(s, g.words)
 	v.Counts = s.Counts
 	var refused *toolError
 	if errors.As(s.err, &refused) {
@@ -133,6 +133,6 @@ func (a *attemptRunner) run(ctx context.Context, agent agent, scopes []string) (
 	if err != nil {
 		return v, err
 	}
-	v.rejected = scene.check(outcome{a.before.changesTo(after), told, after})
+	v.rejected = scene.check(outcome{a.before.changesTo(after), got, after})
 	return v, nil
 }

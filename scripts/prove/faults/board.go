@@ -28,7 +28,7 @@ type liveContent map[string]string
 // publish: either the content before the publish or the content after it.
 type board struct {
 	testbed.Company
-	run             *testbed.Testbed
+	bed             *testbed.Testbed
 	size            int
 	items           []item
 	generation      int // counts the edits
@@ -46,7 +46,7 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, run: t.Testbed, size: size, liveContent: liveContent{}, lastLiveVersion: map[string]int{}}
+	b := &board{Company: c.Company, bed: t.Testbed, size: size, liveContent: liveContent{}, lastLiveVersion: map[string]int{}}
 	for n := range size {
 		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
 	}
@@ -68,13 +68,13 @@ func (b *board) edit(ctx context.Context) error {
 	b.nextContent = liveContent{}
 	for n := range b.items {
 		i := &b.items[n]
-		some := b.size > fullEditItemsMax && b.generation > 1
-		if !some || n%4 == b.generation%4 {
+		isPartial := b.size > fullEditItemsMax && b.generation > 1
+		if !isPartial || n%4 == b.generation%4 {
 			i.Title, i.Status, i.PublishedVersion = fmt.Sprintf("Item %d of generation %d", n, b.generation), "draft", nil
-			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
+			if !isPartial && (b.generation%2 == 1 || n%2 == 1) || isPartial && (n/4+b.generation/4)%2 == 0 {
 				i.Status = "published"
 			}
-			if last, was := b.lastLiveVersion[i.ID]; was {
+			if last, ok := b.lastLiveVersion[i.ID]; ok {
 				i.PublishedVersion = &last
 			}
 			records = append(records, *i)
@@ -83,7 +83,7 @@ func (b *board) edit(ctx context.Context) error {
 			b.nextContent[i.ID] = i.Title
 		}
 	}
-	return b.run.Import(ctx, b.ID, "item", records...)
+	return b.bed.Import(ctx, b.ID, "item", records...)
 }
 
 // checkLiveContent reads the content that visitors see, and reports whether the last publish has
@@ -108,7 +108,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 	for id := range b.liveContent {
 		b.lastLiveVersion[id] = version
 	}
-	records, err := testbed.Export[item](ctx, b.run, b.ID, "item")
+	records, err := testbed.Export[item](ctx, b.bed, b.ID, "item")
 	for _, i := range records {
 		got := 0
 		if i.PublishedVersion != nil {
@@ -129,7 +129,7 @@ func (b *board) snapshot(ctx context.Context) (version int, content liveContent,
 	boards, err := testbed.Export[struct {
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
-	}](ctx, b.run, b.ID, "board")
+	}](ctx, b.bed, b.ID, "board")
 	if err != nil || len(boards) != 1 {
 		return 0, nil, fmt.Errorf("%d boards: %w", len(boards), err)
 	}

@@ -60,11 +60,11 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	for n := range kills {
 		stopWriting := w.start(ctx, reader.Company, processes)
 		<-time.After(time.Duration(t.random.float() * float64(400*time.Millisecond)))
-		at := n % recorderCount
-		if err := processes[at].kill(); err != nil {
+		index := n % recorderCount
+		if err := processes[index].kill(); err != nil {
 			return err
 		}
-		if processes[at], err = t.startServer(ctx); err != nil {
+		if processes[index], err = t.startServer(ctx); err != nil {
 			return err
 		}
 		stopWriting()
@@ -171,11 +171,11 @@ const (
 
 // start starts clients for each server. A client stops when its server does not respond. The
 // returned stop function stops all clients and waits for their last responses.
-func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes []*server) (stop func()) {
+func (w *feedWriters) start(ctx context.Context, company testbed.Company, processes []*server) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
-	for at := range writersPerServer * len(processes) {
-		c := newClient(processes[at%len(processes)].base, of)
+	for i := range writersPerServer * len(processes) {
+		c := newClient(processes[i%len(processes)].base, company)
 		wait.Go(func() {
 			for n := 0; n < itemsPerWriter && !ended.Load(); n++ {
 				id, err := w.create(ctx, c)
@@ -230,16 +230,16 @@ func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string
 	if err != nil {
 		return err
 	}
-	end := ""
+	lastID := ""
 	for {
 		if err := f.read(ctx, api); err != nil {
 			return err
 		}
-		if end != "" && slices.ContainsFunc(f.changes, func(c apiclient.Change) bool { return c.RecordID == end }) {
+		if lastID != "" && slices.ContainsFunc(f.changes, func(c apiclient.Change) bool { return c.RecordID == lastID }) {
 			return nil
 		}
 		select {
-		case end = <-last:
+		case lastID = <-last:
 			last = nil // the other ids are for the other followers
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, lastChangeTimeout)

@@ -20,7 +20,7 @@ type client struct {
 }
 
 func newClient(base string, c testbed.Company) *client {
-	return &client{c, base, &http.Client{Transport: onceTransport{testbed.Transport("")}, Timeout: time.Minute}}
+	return &client{c, base, &http.Client{Transport: noRetryTransport{testbed.Transport("")}, Timeout: time.Minute}}
 }
 
 // companyWithBoard creates a company with an empty board, brd_1. It returns a client with a key of
@@ -94,12 +94,12 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	return response{got.Status, got.Header, got.Body}, nil // a response with an error status is not a Go error
 }
 
-// onceTransport is a transport that sends a request only once. http.Transport may send a request a
-// second time, if an idle connection turns out to be closed and the body can be read again.
-type onceTransport struct{ *http.Transport }
+// noRetryTransport is a transport that sends a request only once. http.Transport may send a request
+// a second time, if an idle connection turns out to be closed and the body can be read again.
+type noRetryTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (o onceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.WithContext(r.Context()) // copy the request, because a transport must not change it
 	r.GetBody = nil
 	return o.Transport.RoundTrip(r)

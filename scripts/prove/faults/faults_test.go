@@ -16,12 +16,12 @@ import (
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	RunServerIfStartedAsOne()
+	RunServerIfRequested()
 	os.Exit(m.Run())
 }
 
-// start returns a check run that is closed at the end of the test.
-func start(t *testing.T) *checkRun {
+// newTestCheckRun returns a check run that is closed at the end of the test.
+func newTestCheckRun(t *testing.T) *checkRun {
 	t.Helper()
 	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
 	if err != nil {
@@ -127,7 +127,7 @@ func TestChecks(t *testing.T) {
 			if !test.serial {
 				t.Parallel()
 			}
-			tr := start(t)
+			tr := newTestCheckRun(t)
 			if tr.serverBug = test.serverMutant; test.mutant != nil {
 				tr.injectedBug = test.mutant
 			}
@@ -157,7 +157,7 @@ func TestChecks(t *testing.T) {
 // distinguishes the old content from the new.
 func TestBoardEdits(t *testing.T) {
 	t.Parallel()
-	tr := start(t)
+	tr := newTestCheckRun(t)
 	base := tr.serve(tr.transport)
 	for _, size := range []int{1, 3, 204} {
 		b, err := newBoard(t.Context(), tr, size)

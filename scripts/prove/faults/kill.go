@@ -35,13 +35,13 @@ type killOptions struct {
 // published. After each kill, visitors must see either all of the old content or all of the new,
 // and no acknowledged write may be lost. The moments are within the time that the last
 // uninterrupted publish of the board took.
-func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
-	k := &killer{killOptions: how, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
+func killProcesses(ctx context.Context, t *checkRun, options killOptions) (err error) {
+	k := &killer{killOptions: options, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.process.kill()) }()
-	for _, size := range how.sizes {
+	for _, size := range options.sizes {
 		a := &sizedBoard{size: size}
 		k.boards = append(k.boards, a)
 		if err := k.newBoard(ctx, a); err != nil {
@@ -51,8 +51,8 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 	if k.ledger.client, err = t.companyWithBoard(ctx, ""); err != nil {
 		return err
 	}
-	for n := 0; k.killed < how.kills; n++ {
-		if n > 20*how.kills+20 {
+	for n := 0; k.killed < options.kills; n++ {
+		if n > 20*options.kills+20 {
 			return fmt.Errorf("only %d of %d kills came before the publish was done", k.killed, n)
 		}
 		if err := k.killDuringPublish(ctx, k.boards[n%len(k.boards)]); err != nil {
@@ -65,9 +65,9 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 	if err := k.ledger.verify(ctx, t); err != nil {
 		return err
 	}
-	t.addFigure("%d kills in the middle of publishes of %v items", k.killed, how.sizes)
+	t.addFigure("%d kills in the middle of publishes of %v items", k.killed, options.sizes)
 	t.addFigure("%d left the old state and %d the new", k.oldVersions, k.killed-k.oldVersions)
-	t.addFigure("%d torn or lost", k.wrong)
+	t.addFigure("%d torn or lost", k.tornOrLost)
 	t.addFigure("kills by tenth of the publish %v", k.killMoments)
 	t.addFigure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
 	t.addFigure("%d later publishes retried after a 500", k.retries)
@@ -81,8 +81,8 @@ type killer struct {
 	boards  []*sizedBoard
 	ledger  writeLedger
 
-	killed, oldVersions, wrong, acknowledged, retries int
-	killMoments                                       [10]int // the number of kills in each tenth of the duration of a publish
+	killed, oldVersions, tornOrLost, acknowledged, retries int
+	killMoments                                            [10]int // the number of kills in each tenth of the duration of a publish
 }
 
 // sizedBoard is a board of one size and the duration of its last uninterrupted publish.
@@ -145,7 +145,7 @@ func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 }
 
 func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
-	k.wrong++
+	k.tornOrLost++
 	a.hasViolation = true
 	k.violate(format, values...)
 }
@@ -171,8 +171,8 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 		done.Store(true)
 		responded <- err == nil && out.status == http.StatusOK
 	}()
-	at := k.random.float()
-	<-time.After(time.Duration(at * float64(a.publishTime)))
+	moment := k.random.float()
+	<-time.After(time.Duration(moment * float64(a.publishTime)))
 	interrupted := !done.Load()
 	if err := k.kill(ctx); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	}
 	if interrupted {
 		k.killed++
-		k.killMoments[min(9, int(10*at))]++
+		k.killMoments[min(9, int(10*moment))]++
 		if !published {
 			k.oldVersions++
 		}

@@ -35,21 +35,21 @@ const checkTimeout = time.Minute
 func checkLinearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
-	transport = rejectCalls(transport, &refused, chooseShare(t.random, refusedCallShare))
+	transport = rejectCalls(transport, &refused, chooseRandomly(t.random, refusedCallShare))
 	var bases []string
 	for range serviceInstances {
 		bases = append(bases, t.serve(t.injectedBug(transport)))
 	}
-	sent, unknown, right, shortened := 0, 0, 0, 0
+	sent, unknown, linearizable, shortened := 0, 0, 0, 0
 	for n := range records {
 		var history []porcupine.Operation
 		verdict := porcupine.Unknown
-		for each := requests; verdict == porcupine.Unknown && each > 0; each /= 2 {
-			if each < requests {
+		for perClient := requests; verdict == porcupine.Unknown && perClient > 0; perClient /= 2 {
+			if perClient < requests {
 				shortened++
 			}
 			var err error
-			if history, err = t.recordHistory(ctx, bases, each); err != nil {
+			if history, err = t.recordHistory(ctx, bases, perClient); err != nil {
 				return err
 			}
 			verdict = porcupine.CheckOperationsTimeout(replyModel, history, checkTimeout)
@@ -62,7 +62,7 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 		}
 		switch verdict {
 		case porcupine.Ok:
-			right++
+			linearizable++
 		case porcupine.Illegal:
 			t.violate("record %d: no order of its %d requests explains their outcomes", n, len(history))
 		default:
@@ -71,7 +71,7 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 	}
 	t.addFigure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
 		records, editorCount, sent, lost.Load(), refused.Load(), unknown)
-	t.addFigure("%d of %d linearizable, %d histories too long to decide", right, records, shortened)
+	t.addFigure("%d of %d linearizable, %d histories too long to decide", linearizable, records, shortened)
 	return nil
 }
 
@@ -90,11 +90,11 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	var mu sync.Mutex
 	begin := time.Now()
 	err = parallel.Do(editorCount, editorCount, func(n int) error {
-		own, err := t.NewKey(ctx, company.ID, testbed.UnlimitedQuota)
+		editorKey, err := t.NewKey(ctx, company.ID, testbed.UnlimitedQuota)
 		if err != nil {
 			return err
 		}
-		c := newClient(bases[n%serviceInstances], own)
+		c := newClient(bases[n%serviceInstances], editorKey)
 		for m := range requests {
 			in := t.drawEdit(n, m)
 			call := time.Since(begin)
@@ -103,7 +103,7 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 				return err
 			}
 			end := int64(time.Since(begin))
-			if out.undone || !out.known && in == (replyEdit{}) {
+			if out.hadNoEffect || !out.known && in == (replyEdit{}) {
 				continue // the request changed nothing, and its outcome does not show the record's state
 			}
 			if !out.known {
@@ -124,10 +124,10 @@ type replyEdit struct{ text, status string }
 
 // drawEdit returns the m-th request of a client. Every request that sets the text sets a different
 // one, so each outcome identifies its request.
-func (t *checkRun) drawEdit(client, m int) replyEdit {
+func (t *checkRun) drawEdit(clientIndex, m int) replyEdit {
 	switch p := t.random.float(); {
 	case p < 0.4:
-		return replyEdit{text: fmt.Sprintf("Text %d of client %d", m, client)}
+		return replyEdit{text: fmt.Sprintf("Text %d of client %d", m, clientIndex)}
 	case p < 0.7:
 		return replyEdit{status: "approved"}
 	case p < 0.8:
@@ -138,12 +138,12 @@ func (t *checkRun) drawEdit(client, m int) replyEdit {
 
 type replyState struct{ text, status string }
 
-// editOutcome is the outcome of a request. undone means that the request failed and changed
+// editOutcome is the outcome of a request. hadNoEffect means that the request failed and changed
 // nothing. known is false if the request failed and may have changed something.
 type editOutcome struct {
-	known  bool
-	undone bool
-	state  replyState
+	known       bool
+	hadNoEffect bool
+	state       replyState
 }
 
 // replyModel describes how a reply behaves without concurrency. Changing the text moves an approved
@@ -178,7 +178,7 @@ func (e replyEdit) send(ctx context.Context, c *client) (editOutcome, error) {
 		out, err = c.call(ctx, http.MethodGet, "feedback/fbk_1", nil)
 	}
 	if err != nil || out.status != http.StatusOK {
-		return editOutcome{undone: err == nil && out.status == fault.Unavailable.Status()}, err
+		return editOutcome{hadNoEffect: err == nil && out.status == fault.Unavailable.Status()}, err
 	}
 	var record struct{ ReplyBody, ReplyStatus string }
 	err = out.decode(&record)

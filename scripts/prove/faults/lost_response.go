@@ -42,9 +42,9 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 // forEachRequest calls the function do with every number from 0 to n-1. It gives the numbers to the
 // clients in turn. The clients run concurrently.
 func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
-	return parallel.Do(lossClients, lossClients, func(from int) error {
-		for i := from; i < n; i += lossClients {
-			if err := do(c.clients[from], i); err != nil {
+	return parallel.Do(lossClients, lossClients, func(clientIndex int) error {
+		for i := clientIndex; i < n; i += lossClients {
+			if err := do(c.clients[clientIndex], i); err != nil {
 				return err
 			}
 		}
@@ -138,8 +138,8 @@ func checkLostResponsesWithKey(ctx context.Context, t *checkRun, requests int, o
 // lifecycleRecords lists the kinds of record that the clients of checkLostResponses create, change
 // and delete.
 var lifecycleRecords = []struct {
-	create, record string
-	body           map[string]any
+	createPath, recordPath string
+	body                   map[string]any
 }{
 	{"plan/boards/brd_1/items", "plan/items/", map[string]any{}},
 	{"broadcast/posts", "broadcast/posts/", map[string]any{"platform": "x", "body": "Text"}},
@@ -188,25 +188,25 @@ func (l *lifecycleRun) runLifecycle(ctx context.Context, c *client, n int) error
 	body := map[string]any{"title": title}
 	maps.Copy(body, kind.body)
 	var record struct{ ID string }
-	if ok, err := l.mustSend(ctx, c, http.MethodPost, kind.create, body, &record); err != nil || !ok {
+	if ok, err := l.mustSend(ctx, c, http.MethodPost, kind.createPath, body, &record); err != nil || !ok {
 		return err
 	}
 	for change := range 2 {
 		var changed struct{ Title string }
 		want := fmt.Sprintf("%s, change %d", title, change)
-		ok, err := l.mustSend(ctx, c, http.MethodPatch, kind.record+record.ID, map[string]any{"title": want}, &changed)
+		ok, err := l.mustSend(ctx, c, http.MethodPatch, kind.recordPath+record.ID, map[string]any{"title": want}, &changed)
 		if err != nil || !ok {
 			return err
 		}
 		l.require(changed.Title == want, "life %d: a change to %q returns %q", n, want, changed.Title)
 	}
 	var deleted struct{ Deleted bool }
-	if ok, err := l.mustSend(ctx, c, http.MethodDelete, kind.record+record.ID, nil, &deleted); err != nil || !ok {
+	if ok, err := l.mustSend(ctx, c, http.MethodDelete, kind.recordPath+record.ID, nil, &deleted); err != nil || !ok {
 		return err
 	}
 	l.require(deleted.Deleted, "life %d: a delete returns deleted false", n)
 	l.requests.Add(1)
-	out, err := c.call(ctx, http.MethodGet, kind.record+record.ID, nil)
+	out, err := c.call(ctx, http.MethodGet, kind.recordPath+record.ID, nil)
 	l.require(err != nil || out.status == http.StatusNotFound, "life %d: a read of the deleted record returns %d", n, out.status)
 	return err
 }

@@ -84,9 +84,9 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 		due time.Time
 		do  func()
 	}
-	kept := make(chan write, 1<<12)
+	queue := make(chan write, 1<<12)
 	go func() {
-		for w := range kept {
+		for w := range queue {
 			<-time.After(time.Until(w.due))
 			w.do()
 		}
@@ -100,9 +100,9 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
-		later := r.Clone(context.WithoutCancel(r.Context()))
-		kept <- write{time.Now().Add(writeDelay), func() {
-			if out, err := forward(next, later, call, body); err == nil {
+		delayedRequest := r.Clone(context.WithoutCancel(r.Context()))
+		queue <- write{time.Now().Add(writeDelay), func() {
+			if out, err := forward(next, delayedRequest, call, body); err == nil {
 				_ = out.Body.Close() // ignore the response, because the caller already has one
 			}
 		}}
@@ -127,16 +127,16 @@ const (
 // stream returns a reader with the bug.
 func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
 	if p == mutantOwnShards {
-		return ownShards{from}
+		return perProcessShards{from}
 	}
 	return from
 }
 
-// ownShards is a reader that adds the process's id to the ids of the shards.
-type ownShards struct{ testbed.StreamReader }
+// perProcessShards is a reader that adds the process's id to the ids of the shards.
+type perProcessShards struct{ testbed.StreamReader }
 
 // Poll implements testbed.StreamReader.
-func (o ownShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
+func (o perProcessShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
 	return o.StreamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
 		return consume(ctx, fmt.Sprintf("%s of process %d", shardID, os.Getpid()), records)
 	})

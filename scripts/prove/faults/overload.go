@@ -173,38 +173,38 @@ func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.
 // bodies. It alternates between periods with and without the flood, so that other load on the
 // machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
-	quiet, loud, all := l.compareUnderLoad(ctx, p, l.startFlood)
-	l.require(all > 0, "flood: no request of the flood had a response")
-	l.addFigure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), all)
+	quiet, loud, requests := l.compareUnderLoad(ctx, p, l.startFlood)
+	l.require(requests > 0, "flood: no request of the flood had a response")
+	l.addFigure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), requests)
 	return nil
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load. It
 // requires that this time is not much longer under load. The function startLoad starts the load,
 // adds the number of its requests to `sent`, and returns a function that stops the load.
-func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
+func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, requests int64) {
 	const rounds, warmRequests, backlogMax = 3, 5, time.Minute
-	var before, beside []time.Duration
+	var withoutLoad, underLoad []time.Duration
 	for n := range rounds {
 		if n > 0 { // a server without limits is still busy with the load that has stopped
-			usual := median(slices.Clone(before))
+			usual := median(slices.Clone(withoutLoad))
 			for begin := time.Now(); l.measureReads(ctx, 0, true)[0] > 2*usual && time.Since(begin) < backlogMax; {
 			}
 		}
-		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
+		withoutLoad = append(withoutLoad, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		var sent atomic.Int64
 		stop := startLoad(ctx, &sent)
 		for begin := time.Now(); sent.Load() < warmRequests && time.Since(begin) < time.Minute; { // wait until the load has reached the server
 			<-time.After(5 * time.Millisecond)
 		}
-		beside = append(beside, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
+		underLoad = append(underLoad, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		stop()
-		all += sent.Load()
+		requests += sent.Load()
 	}
-	quiet, loud = median(before), median(beside)
+	quiet, loud = median(withoutLoad), median(underLoad)
 	limit := max(p.acceptableMedian, time.Duration(p.slowdownMax*float64(quiet)))
 	l.require(loud <= limit, "%s: a polite client's median is %v beside %v in the quiet, more than %.1f times", l.name, loud, quiet, p.slowdownMax)
-	return quiet, loud, all
+	return quiet, loud, requests
 }
 
 // startFlood starts 100 clients that send malformed bodies until stop is called. It counts the
@@ -240,23 +240,23 @@ func median(all []time.Duration) time.Duration {
 
 // measureReads reads one record repeatedly, with a pause between reads, and returns how long each
 // response took. If strict is set, no response may be a 503.
-func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
+func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (durations []time.Duration) {
 	c := newClient(l.base, l.company)
-	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
+	for end := time.Now().Add(d); time.Now().Before(end) || len(durations) == 0; {
 		begin := time.Now()
 		out, err := c.call(ctx, http.MethodGet, "plan/items/itm_1", nil)
-		took = append(took, time.Since(begin))
+		durations = append(durations, time.Since(begin))
 		l.require(err == nil && (out.status == http.StatusOK || !strict && out.status == fault.Unavailable.Status()),
 			"%s: a polite request: %d %v", l.name, out.status, err)
 		l.check(out)
 		<-time.After(5 * time.Millisecond)
 	}
-	return took
+	return durations
 }
 
 // sendRaw connects to the server, sends the raw bytes of a request and then, unless readResponse is
 // nil, calls readResponse with the connection.
-func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, readResponse func(c net.Conn)) {
+func (l *loadedServer) sendRaw(ctx context.Context, request io.WriterTo, readResponse func(c net.Conn)) {
 	u, err := url.Parse(l.base)
 	if err != nil {
 		l.violate("%s: the address %q: %v", l.name, l.base, err)
@@ -268,7 +268,7 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, readRespon
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	_, _ = send.WriteTo(c) // ignore the error, because the server may close the connection at any time
+	_, _ = request.WriteTo(c) // ignore the error, because the server may close the connection at any time
 	if readResponse != nil {
 		readResponse(c)
 	}
@@ -313,46 +313,46 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 		defer close(ended)
 		repeatFor(ctx, clients, p.caseDuration, func(ctx context.Context, _ int) {
 			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
-				if half, ok := c.(*net.TCPConn); ok {
-					_ = half.SetReadBuffer(4 << 10)
+				if tcp, ok := c.(*net.TCPConn); ok {
+					_ = tcp.SetReadBuffer(4 << 10)
 				}
 				<-ctx.Done()
 			})
 		})
 	}()
-	took := l.measureReads(ctx, p.caseDuration, false)
+	durations := l.measureReads(ctx, p.caseDuration, false)
 	<-ended
-	l.addFigure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(took)))
+	l.addFigure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(durations)))
 	return nil
 }
 
 // reconnectingSlowReaders starts clients that request the largest page of a list, do not read the
 // response, disconnect, and start again.
 func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
-	const clients, stays = 200, 200 * time.Millisecond
+	const clients, connectionTime = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
 		l.company.ID, l.company.Key)
-	quiet, loud, all := l.compareUnderLoad(ctx, p, func(ctx context.Context, sent *atomic.Int64) (stop func()) {
+	quiet, loud, requests := l.compareUnderLoad(ctx, p, func(ctx context.Context, sent *atomic.Int64) (stop func()) {
 		ctx, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			repeatFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
 				l.sendRaw(ctx, bytes.NewBufferString(request), func(c net.Conn) {
-					if half, ok := c.(*net.TCPConn); ok {
-						_ = half.SetReadBuffer(4 << 10)
+					if tcp, ok := c.(*net.TCPConn); ok {
+						_ = tcp.SetReadBuffer(4 << 10)
 					}
 					sent.Add(1)
 					select {
 					case <-ctx.Done():
-					case <-time.After(stays):
+					case <-time.After(connectionTime):
 					}
 				})
 			})
 		}()
 		return func() { cancel(); <-ended }
 	})
-	l.addFigure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), all)
+	l.addFigure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), requests)
 	return nil
 }
 
@@ -360,7 +360,7 @@ func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions
 func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)
-	shared.http.Transport.(onceTransport).MaxIdleConnsPerHost = clients
+	shared.http.Transport.(noRetryTransport).MaxIdleConnsPerHost = clients
 	var done atomic.Int64
 	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItemCount), nil)

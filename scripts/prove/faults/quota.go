@@ -110,7 +110,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	if err != nil {
 		return err
 	}
-	bare, err := q.NewCompany(ctx, 0)
+	baselineCompany, err := q.NewCompany(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -123,30 +123,30 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		admittedMax, admittedMin = 1, 0 // an empty bucket may admit one request more than it refills
 	}
 	admittedMin += int64(f.length / f.quota.Interval())
-	var got, sent, beside atomic.Int64
+	var admitted, sent, baselineAdmitted atomic.Int64
 	if f.shortfallMax > 0 {
 		for range burstRounds {
-			if err = q.sendReads(ctx, q.baselineServers, bare, f.length/(2*burstRounds), 0, &beside, &sent); err == nil {
-				err = q.sendReads(ctx, q.servers, company, f.length/(2*burstRounds), 0, &got, &sent)
+			if err = q.sendReads(ctx, q.baselineServers, baselineCompany, f.length/(2*burstRounds), 0, &baselineAdmitted, &sent); err == nil {
+				err = q.sendReads(ctx, q.servers, company, f.length/(2*burstRounds), 0, &admitted, &sent)
 			}
 			if err != nil {
 				return err
 			}
 		}
-	} else if err := q.sendReads(ctx, q.servers, company, f.length, burstFactor*admittedMin, &got, &sent); err != nil {
+	} else if err := q.sendReads(ctx, q.servers, company, f.length, burstFactor*admittedMin, &admitted, &sent); err != nil {
 		return err
 	}
 	took := time.Since(begin)
 	admittedMax += int64(took / f.quota.Interval()) // add what the bucket refills before the last response
-	compared, may := "", q.refusedShareMax
+	comparison, shortfallMax := "", q.refusedShareMax
 	if f.shortfallMax > 0 {
-		admittedMin, may = min(admittedMin, beside.Load()), f.shortfallMax
-		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
+		admittedMin, shortfallMax = min(admittedMin, baselineAdmitted.Load()), f.shortfallMax
+		comparison = fmt.Sprintf(" (bare writes: %d)", baselineAdmitted.Load())
 	}
-	under := 1 - float64(got.Load())/float64(admittedMin)
-	q.require(got.Load() <= admittedMax, "%d a minute: %d admitted, at most %d allowed", f.quota, got.Load(), admittedMax)
-	q.require(under < may, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, got.Load(), admittedMin, 100*under)
-	q.addFigure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), admittedMin, sent.Load(), took.Seconds(), compared)
+	shortfall := 1 - float64(admitted.Load())/float64(admittedMin)
+	q.require(admitted.Load() <= admittedMax, "%d a minute: %d admitted, at most %d allowed", f.quota, admitted.Load(), admittedMax)
+	q.require(shortfall < shortfallMax, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, admitted.Load(), admittedMin, 100*shortfall)
+	q.addFigure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, admitted.Load(), admittedMin, sent.Load(), took.Seconds(), comparison)
 	return nil
 }
 

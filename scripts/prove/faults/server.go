@@ -60,10 +60,10 @@ type serverConfig struct {
 	RecordsChanges   bool // whether the server also writes the feeds of changes
 }
 
-// RunServerIfStartedAsOne runs a server and never returns if this process was started as a server.
-// Otherwise, it does nothing. A program that runs checks must call it first, and so must the test
-// binary of this package.
-func RunServerIfStartedAsOne() {
+// RunServerIfRequested runs a server and never returns if serverVariable is set, which means that
+// this process was started as a server. Otherwise, it does nothing. A program that runs checks must
+// call it first, and so must the test binary of this package.
+func RunServerIfRequested() {
 	text, isServer := os.LookupEnv(serverVariable)
 	if !isServer {
 		return
@@ -94,7 +94,7 @@ func runServer(text string) error {
 	}
 	serve := (&http.Server{Handler: h}).Serve
 	if o.ServeLimits {
-		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
+		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.UploadCheck(t, log)).Serve
 	}
 	ended := make(chan error, 1)
 	if o.RecordsChanges {

@@ -112,10 +112,10 @@ func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call
 	})
 }
 
-// chooseShare selects a random share of the calls, and an error code for each. For half of the
+// chooseRandomly selects a random share of the calls, and an error code for each. For half of the
 // selected writes, the code means a transaction conflict. For all other selected calls, it is one
 // of the two codes for throttling.
-func chooseShare(c *randomSource, share float64) func(call string) (string, bool) {
+func chooseRandomly(c *randomSource, share float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.chance(share) {
 			return "", false

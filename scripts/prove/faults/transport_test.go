@@ -18,7 +18,7 @@ func (s *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, err
 }
 
-func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Response, error) {
+func send(t *testing.T, transport http.RoundTripper, name, body string) (*http.Response, error) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://engine.invalid/", strings.NewReader(body))
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810."+name)
@@ -26,24 +26,24 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 	if attemptOf(r) != 2 {
 		t.Errorf("attempt %d", attemptOf(r))
 	}
-	return over.RoundTrip(r)
+	return transport.RoundTrip(r)
 }
 
 // Ensure loseResponses sends calls but loses their responses, and rejectCalls does not send calls
 // at all.
 func TestTransports(t *testing.T) {
 	t.Parallel()
-	to, n := &recordingTransport{}, atomic.Int64{}
-	lossy := loseResponses(to, &n, func(name string, _ int) bool { return isWrite(name) })
-	if _, err := send(t, lossy, "PutItem", "{}"); err == nil || n.Load() != 1 || len(to.calls) != 1 {
-		t.Errorf("%v, %d lost, %d done", err, n.Load(), len(to.calls))
+	recorder, n := &recordingTransport{}, atomic.Int64{}
+	lossy := loseResponses(recorder, &n, func(name string, _ int) bool { return isWrite(name) })
+	if _, err := send(t, lossy, "PutItem", "{}"); err == nil || n.Load() != 1 || len(recorder.calls) != 1 {
+		t.Errorf("%v, %d lost, %d done", err, n.Load(), len(recorder.calls))
 	}
 	if _, err := send(t, lossy, "GetItem", "{}"); err != nil {
 		t.Error(err)
 	}
 
-	to, n = &recordingTransport{}, atomic.Int64{}
-	refuser := rejectCalls(to, &n, func(string) (string, bool) { return codeConflict, true })
+	recorder, n = &recordingTransport{}, atomic.Int64{}
+	refuser := rejectCalls(recorder, &n, func(string) (string, bool) { return codeConflict, true })
 	for name, want := range map[string]string{"PutItem": "TransactionConflictException", "TransactWriteItems": "TransactionCanceledException"} {
 		out, err := send(t, refuser, name, `{"TransactItems": [{}, {}]}`)
 		if err != nil {
@@ -60,8 +60,8 @@ func TestTransports(t *testing.T) {
 			t.Errorf("%d reasons of 2 writes", len(got.CancellationReasons))
 		}
 	}
-	if len(to.calls) != 0 || n.Load() != 2 {
-		t.Errorf("refused and done: %v, %d counted", to.calls, n.Load())
+	if len(recorder.calls) != 0 || n.Load() != 2 {
+		t.Errorf("refused and done: %v, %d counted", recorder.calls, n.Load())
 	}
 
 }
@@ -71,20 +71,20 @@ func TestTransports(t *testing.T) {
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
-	to := &recordingTransport{}
-	for _, over := range []http.RoundTripper{withoutConditions(to), withoutTransactionTokens(to)} {
-		if _, err := send(t, over, "TransactWriteItems", transaction); err != nil {
+	recorder := &recordingTransport{}
+	for _, transport := range []http.RoundTripper{withoutConditions(recorder), withoutTransactionTokens(recorder)} {
+		if _, err := send(t, transport, "TransactWriteItems", transaction); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if strings.Join(to.calls, " ") != "TransactWriteItems TransactWriteItems" {
-		t.Fatalf("calls %q, want two transactions", to.calls)
+	if strings.Join(recorder.calls, " ") != "TransactWriteItems TransactWriteItems" {
+		t.Fatalf("calls %q, want two transactions", recorder.calls)
 	}
-	if want := "(a = :a) OR attribute_exists(pk) OR attribute_not_exists(pk)"; !strings.Contains(to.bodies[0], want) {
-		t.Errorf("without conditions: %q is not in %s", want, to.bodies[0])
+	if want := "(a = :a) OR attribute_exists(pk) OR attribute_not_exists(pk)"; !strings.Contains(recorder.bodies[0], want) {
+		t.Errorf("without conditions: %q is not in %s", want, recorder.bodies[0])
 	}
-	if strings.Contains(to.bodies[1], "ClientRequestToken") {
-		t.Errorf("without tokens: %s", to.bodies[1])
+	if strings.Contains(recorder.bodies[1], "ClientRequestToken") {
+		t.Errorf("without tokens: %s", recorder.bodies[1])
 	}
 }
 

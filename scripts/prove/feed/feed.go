@@ -93,7 +93,7 @@ func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s S
 			return s, err
 		}
 		packets = append(packets, packet)
-		units := request.Units()
+		units := request.Usage()
 		fmt.Fprintf(out, "packet      of %3d changes: %d bytes; %d calls, %v read and %v write units\n", n, packet, units.Calls, units.Read, units.Write)
 	}
 	counter, err := table.GetItem(ctx, bed.Table, change.CounterKey(companyID))
@@ -103,7 +103,7 @@ func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s S
 	s.Change = (packets[1] - packets[0]) / (change.PacketChangesMax - 1)
 	s.Packet = packets[0] - s.Change
 	s.Counter = testbed.ItemBytes(counter)
-	s.CounterShard = len(text(counter["shards"])) // the size of one shard
+	s.CounterShard = len(stringValue(counter["shards"])) // the size of one shard
 	fmt.Fprintf(out, "counter     with one shard: %d bytes, %d more for each further shard\n", s.Counter, s.CounterShard)
 	return s, nil
 }
@@ -126,7 +126,7 @@ func lastPacketBytes(ctx context.Context, bed *testbed.Testbed, companyID string
 	return testbed.ItemBytes(packet), err
 }
 
-func text(value types.AttributeValue) string {
+func stringValue(value types.AttributeValue) string {
 	s, _ := value.(*types.AttributeValueMemberS)
 	if s == nil {
 		return ""

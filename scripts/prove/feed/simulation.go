@@ -58,7 +58,7 @@ func (o Outcome) String() string {
 const (
 	loud = iota
 	quiet
-	companies
+	companyCount
 )
 
 // write is one write to the table.
@@ -73,8 +73,8 @@ type simulation struct {
 	sizes Sizes
 
 	shards []*shard
-	feeds  [companies]feedState
-	lags   [companies][]time.Duration
+	feeds  [companyCount]feedState
+	lags   [companyCount][]time.Duration
 
 	writeUnits, readUnits, batches, lostRaces int
 }
@@ -87,9 +87,9 @@ type feedState struct {
 
 // shard is a shard of the stream, which Lambda reads in batches.
 type shard struct {
-	waiting []write // in the table, not read by Lambda yet
-	read    []write // read by Lambda, not in a batch yet
-	since   time.Duration
+	waiting    []write // in the table, not read by Lambda yet
+	read       []write // read by Lambda, not in a batch yet
+	batchStart time.Duration
 }
 
 // Simulate simulates a load. Writes of both companies are spread over the shards at random.
@@ -98,12 +98,12 @@ func Simulate(load Load, sizes Sizes, seed uint64) Outcome {
 	for range load.Shards {
 		s.shards = append(s.shards, &shard{})
 	}
-	for company, perS := range [companies]int{loud: load.LoudPerS, quiet: load.QuietPerS} {
+	for company, perS := range [companyCount]int{loud: load.LoudPerS, quiet: load.QuietPerS} {
 		for n := range int(load.Length.Seconds() * float64(perS)) {
 			at := time.Duration(float64(n) / float64(perS) * float64(time.Second))
 			s.After(at+streamDelay, func() {
-				to := s.shards[s.Random.IntN(len(s.shards))]
-				to.waiting = append(to.waiting, write{at, company})
+				target := s.shards[s.Random.IntN(len(s.shards))]
+				target.waiting = append(target.waiting, write{at, company})
 			})
 		}
 	}
@@ -122,20 +122,20 @@ func Simulate(load Load, sizes Sizes, seed uint64) Outcome {
 func (s *simulation) poll(h *shard) {
 	n := min(len(h.waiting), recordsPerPoll)
 	if len(h.read) == 0 {
-		h.since = s.Now()
+		h.batchStart = s.Now()
 	}
 	h.read, h.waiting = append(h.read, h.waiting[:n]...), h.waiting[n:]
-	s.next(h)
+	s.dispatch(h)
 }
 
-func (s *simulation) next(h *shard) {
+func (s *simulation) dispatch(h *shard) {
 	switch {
-	case len(h.read) >= batchMax, len(h.read) > 0 && s.Now()-h.since >= batchWindow:
+	case len(h.read) >= batchMax, len(h.read) > 0 && s.Now()-h.batchStart >= batchWindow:
 		batch := h.read[:min(len(h.read), batchMax)]
 		h.read = h.read[len(batch):]
-		h.since = s.Now()
+		h.batchStart = s.Now()
 		s.batches++
-		s.After(s.Jitter(invocationTime), func() { s.record(batch, func() { s.next(h) }) })
+		s.After(s.Jitter(invocationTime), func() { s.record(batch, func() { s.dispatch(h) }) })
 	case s.Now() < s.load.Length+time.Minute || len(h.waiting)+len(h.read) > 0:
 		s.After(pollInterval, func() { s.poll(h) })
 	}
@@ -143,7 +143,7 @@ func (s *simulation) next(h *shard) {
 
 // record appends the changes of a batch to the feeds of its companies, in parallel.
 func (s *simulation) record(batch []write, done func()) {
-	var byCompany [companies][]write
+	var byCompany [companyCount][]write
 	for _, w := range batch {
 		byCompany[w.company] = append(byCompany[w.company], w)
 	}

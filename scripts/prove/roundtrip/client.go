@@ -53,7 +53,7 @@ func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, e
 		}
 		got, pages, err := c.read(ctx, l, chosen, w)
 		if err == nil {
-			err = l.compare(got, l.expected(chosen, w), len(chosen) == 0 && w == window{})
+			err = l.compare(got, l.expectedRecords(chosen, w), len(chosen) == 0 && w == window{})
 		}
 		if err != nil {
 			return fmt.Errorf("%s %v %v: %w", l.path, chosen, w, err)
@@ -154,7 +154,7 @@ func (l expectedList) compare(got, want []record, whole bool) error {
 		}) {
 			return newDifference("the points are not in order")
 		}
-		got, want = byIdentity(got, l.kind), byIdentity(want, l.kind)
+		got, want = sortedByIdentity(got, l.kind), sortedByIdentity(want, l.kind)
 	}
 	for n := range max(len(got), len(want)) {
 		switch {
@@ -164,14 +164,14 @@ func (l expectedList) compare(got, want []record, whole bool) error {
 			return newDifference("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
 		case got[n].identity(l.kind) != want[n].identity(l.kind):
 			return newDifference("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
-		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.ignoredFields...):
-			return newDifference("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.ignoredFields...))
+		case whole && got[n].canonicalJSON(l.kind) != want[n].canonicalJSON(l.kind, l.ignoredFields...):
+			return newDifference("record %d is\n  %s instead of\n  %s", n+1, got[n].canonicalJSON(l.kind), want[n].canonicalJSON(l.kind, l.ignoredFields...))
 		}
 	}
 	return nil
 }
 
-func byIdentity(records []record, kind string) []record {
+func sortedByIdentity(records []record, kind string) []record {
 	out := slices.Clone(records)
 	slices.SortStableFunc(out, func(a, b record) int { return strings.Compare(a.identity(kind), b.identity(kind)) })
 	return out
@@ -189,25 +189,25 @@ func (c *reader) checkGets(ctx context.Context, expected *generatedCompany) (n i
 	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
 		return n, newDifference("the list of companies is %v instead of %s", companies.Items, c.companyID)
 	}
-	same := func(kind, path string, want record) error {
+	checkGet := func(kind, path string, want record) error {
 		var got record
 		if _, err := c.get(ctx, path, &got); err != nil {
 			return err
 		}
-		if got.canonical(kind) != want.canonical(kind) {
-			return newDifference("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
+		if got.canonicalJSON(kind) != want.canonicalJSON(kind) {
+			return newDifference("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonicalJSON(kind), want.canonicalJSON(kind))
 		}
 		n++
 		return nil
 	}
-	if err := same("company", company, expected.records["company"][0]); err != nil {
+	if err := checkGet("company", company, expected.records["company"][0]); err != nil {
 		return n, err
 	}
-	if err := same("brand-kit", company+"/context/brand-kit", expected.records["brand-kit"][0]); err != nil {
+	if err := checkGet("brand-kit", company+"/context/brand-kit", expected.records["brand-kit"][0]); err != nil {
 		return n, err
 	}
 	for _, want := range expected.records["audit"] {
-		if err := same("audit", company+"/optimise/audits/"+want.text("id"), want); err != nil {
+		if err := checkGet("audit", company+"/optimise/audits/"+want.text("id"), want); err != nil {
 			return n, err
 		}
 	}

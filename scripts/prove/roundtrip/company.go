@@ -44,8 +44,8 @@ type generatedCompany struct {
 // value and null occur in at least one record. Times and numbers are often equal, because sorting
 // bugs show up in ties. Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
-	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
-	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
+	countAtScale := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
+	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: countAtScale(recordCount{30, 4})}
 	c.values = map[string]map[string][]any{
 		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
 		"feedback":  {"priority": {-100, -99, -1, 0, 1, 2, 3, 10, 99, nil}},
@@ -68,14 +68,14 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		}
 	}
 	c.setValues("channel", "platform", c.values["post"]["platform"])
-	from := testbed.NewRecordGenerator()
+	generator := testbed.NewRecordGenerator()
 	for _, t := range functions.Transfers(nil) { // in this order, a type comes after the types that it refers to
 		s, known := recordCounts[t.Name]
 		if !known {
 			s = defaultCount
 		}
-		for i := range of(s) {
-			r := record(from.Record(t.Name, i))
+		for i := range countAtScale(s) {
+			r := record(generator.Record(t.Name, i))
 			if err := c.changeRecord(t.Name, i, r); err != nil {
 				return nil, err
 			}
@@ -180,13 +180,13 @@ func optionalFields(kind string, r record) (names []string, err error) {
 			if t.Name != kind || name == "id" || kind == "metric-point" && slices.Contains([]string{"grain", "value", "dims"}, name) {
 				continue
 			}
-			without := record{}
+			reduced := record{}
 			for other, value := range r {
 				if other != name {
-					without[other] = value
+					reduced[other] = value
 				}
 			}
-			text, err := json.Marshal(without)
+			text, err := json.Marshal(reduced)
 			if err != nil {
 				return nil, err
 			}
@@ -207,11 +207,11 @@ func (c *generatedCompany) publish() {
 		switch {
 		case r["roadmapId"] == board["id"] && n%3 == 0:
 			r["publishedVersion"] = 3.0
-			shown := record{}
+			liveItem := record{}
 			for _, name := range []string{"id", "slug", "title", "summary", "columnId", "categoryIds", "sortOrder", "targetLabel"} {
-				shown[name] = r[name]
+				liveItem[name] = r[name]
 			}
-			live = append(live, shown)
+			live = append(live, liveItem)
 		case n%11 == 0:
 			r["publishedVersion"] = 2.0
 		}

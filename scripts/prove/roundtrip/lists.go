@@ -100,10 +100,10 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 				}
 			}
 		}
-		of := expectedList{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
-		within := orderParameters[l.operation]
+		list := expectedList{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
+		dayOrder := orderParameters[l.operation]
 		for _, f := range l.filters {
-			if slices.Contains(within.days[:], f.name) {
+			if slices.Contains(dayOrder.days[:], f.name) {
 				continue
 			}
 			if f.values == nil {
@@ -112,33 +112,33 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 			if f.values == nil {
 				return nil, fmt.Errorf("%s is filtered by %s: add its values to ids in scripts/prove/roundtrip/lists.go", l.operation, f.name)
 			}
-			of.filters = append(of.filters, f)
+			list.filters = append(list.filters, f)
 		}
 		placeholder := placeholderPattern.FindString(l.path)
 		if placeholder == "" {
-			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
-			if isReady, some := readyRecords[l.operation]; some {
+			list.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
+			if isReady, ok := readyRecords[l.operation]; ok {
 				now := timestamp.Format(time.Now())
-				of.records = slices.DeleteFunc(of.records, func(r record) bool { return !isReady(r, now) })
+				list.records = slices.DeleteFunc(list.records, func(r record) bool { return !isReady(r, now) })
 			}
 			if l.hasWindowParameters {
-				of.addWindows(l.orders[0])
+				list.addWindows(l.orders[0])
 			}
-			all = append(all, of)
-			if within.order != "" {
-				all = append(all, of.withDays(within.days, within.order))
+			all = append(all, list)
+			if dayOrder.order != "" {
+				all = append(all, list.withDays(dayOrder.days, dayOrder.order))
 			}
 			continue
 		}
-		under, known := parents[placeholder]
+		parent, known := parents[placeholder]
 		if !known {
 			return nil, fmt.Errorf("%s is under %s: add it to parents in scripts/prove/roundtrip/lists.go", l.operation, placeholder)
 		}
-		for _, id := range under.ids {
-			one := of
+		for _, id := range parent.ids {
+			one := list
 			one.path = strings.ReplaceAll(l.path, placeholder, id.(string))
 			for _, r := range c.records[kind] {
-				if r[under.field] == id {
+				if r[parent.field] == id {
 					one.records = append(one.records, r)
 				}
 			}
@@ -148,8 +148,8 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 	}
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
-		here := slices.ContainsFunc(all, func(l expectedList) bool { return l.operation == op.ID })
-		if kind, _, _ := kindOfList(op.ID); kind != "" && op.HasCompanyID() && !here {
+		isListed := slices.ContainsFunc(all, func(l expectedList) bool { return l.operation == op.ID })
+		if kind, _, _ := kindOfList(op.ID); kind != "" && op.HasCompanyID() && !isListed {
 			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
 	}
@@ -163,7 +163,7 @@ func (l *expectedList) addWindows(order string) {
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
 	all := []window{{}}
 	if len(timed) > 0 {
-		middle, _ := time.Parse(timestampOf, l.timeOf(timed[len(timed)/2]).(string))
+		middle, _ := time.Parse(timestampLayout, l.timeOf(timed[len(timed)/2]).(string))
 		all = append(all, windowsAround(middle)...)
 	}
 	for _, w := range all {
@@ -181,7 +181,7 @@ func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
 	byTime, byID := comparatorBy(order), comparatorBy("id")
 	slices.SortFunc(l.records, func(a, b record) int { return cmp.Or(byTime(a, b), byID(a, b)) })
-	middle, _ := time.Parse(timestampOf, l.timeOf(l.records[len(l.records)/2]).(string))
+	middle, _ := time.Parse(timestampLayout, l.timeOf(l.records[len(l.records)/2]).(string))
 	l.windows = windowsAround(middle)
 	return l
 }
@@ -244,7 +244,7 @@ func (c *generatedCompany) pointLists() (all []expectedList) {
 			fixedParameters: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, timeOf: valueGetter("ts"),
 		}
 		if len(points) > 0 {
-			middle, _ := time.Parse(timestampOf, points[len(points)/2].text("ts"))
+			middle, _ := time.Parse(timestampLayout, points[len(points)/2].text("ts"))
 			l.windows = append(l.windows, windowsAround(middle)...)
 		}
 		all = append(all, l)
@@ -252,7 +252,7 @@ func (c *generatedCompany) pointLists() (all []expectedList) {
 	return all
 }
 
-const timestampOf = "2006-01-02T15:04:05.000Z"
+const timestampLayout = "2006-01-02T15:04:05.000Z"
 
 func compare(a, b any, sign int) int {
 	switch {
@@ -276,8 +276,9 @@ func compare(a, b any, sign int) int {
 	return sign * strings.Compare(a.(string), b.(string))
 }
 
-// expected returns the records that the list must contain with the chosen filters and the window w.
-func (l expectedList) expected(chosen map[string]string, w window) []record {
+// expectedRecords returns the records that the list must contain with the chosen filters and the
+// window w.
+func (l expectedList) expectedRecords(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
 		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.timeOf(r))) {
@@ -315,11 +316,11 @@ func (l expectedList) combinations() []map[string]string {
 	for _, f := range l.filters {
 		for _, chosen := range all {
 			for _, value := range f.values {
-				with := map[string]string{f.name: fmt.Sprint(value)}
+				extended := map[string]string{f.name: fmt.Sprint(value)}
 				for k, v := range chosen {
-					with[k] = v
+					extended[k] = v
 				}
-				all = append(all, with)
+				all = append(all, extended)
 			}
 		}
 	}

@@ -29,10 +29,10 @@ func (r record) normalise() (plain record) {
 	return plain
 }
 
-// canonical returns a string that is the same for equal records. It leaves out the company's id,
-// which differs after each import. It also leaves out nulls, the fields that the service derives,
-// and the fields in `ignored`.
-func (r record) canonical(kind string, ignored ...string) string {
+// canonicalJSON returns a string that is the same for equal records. It leaves out the company's
+// id, which differs after each import. It also leaves out nulls, the fields that the service
+// derives, and the fields in `ignored`.
+func (r record) canonicalJSON(kind string, ignored ...string) string {
 	c := maps.Clone(r)
 	ignored = append(ignored, "companyId")
 	switch kind {
@@ -97,7 +97,7 @@ func (c *generatedCompany) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {
 		for _, r := range records {
-			want[kind+" "+r.identity(kind)] = r.canonical(kind)
+			want[kind+" "+r.identity(kind)] = r.canonicalJSON(kind)
 		}
 	}
 	f, err := os.Open(file)
@@ -118,7 +118,7 @@ func (c *generatedCompany) compare(file string) error {
 		if err != nil {
 			return fmt.Errorf("read the export: %w", err)
 		}
-		key, got := line.Type+" "+line.Record.identity(line.Type), line.Record.canonical(line.Type)
+		key, got := line.Type+" "+line.Record.identity(line.Type), line.Record.canonicalJSON(line.Type)
 		expected, known := want[key]
 		delete(want, key)
 		switch {

@@ -41,12 +41,12 @@ func Run(ctx context.Context, scale float64, out io.Writer) (matches bool, err e
 	}
 	defer os.RemoveAll(dir)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	begin, total := time.Now(), time.Now()
+	begin, runBegin := time.Now(), time.Now()
 	err = runRoundTrip(ctx, dir, scale, func(name string, count int, what string) {
 		fmt.Fprintf(w, "%.2f s\t%d\t\t%s: %s\n", time.Since(begin).Seconds(), count, name, what)
 		begin = time.Now()
 	})
-	fmt.Fprintf(w, "%.2f s\t\t\ttotal\n", time.Since(total).Seconds())
+	fmt.Fprintf(w, "%.2f s\t\t\ttotal\n", time.Since(runBegin).Seconds())
 	if errors.Is(err, errDiffers) {
 		fmt.Fprintln(w, err)
 		return false, w.Flush()
@@ -116,7 +116,7 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, reportDone fun
 	return r.readEverything(ctx, c, lists, reportDone)
 }
 
-func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []expectedList, reportDone func(string, int, string)) error {
+func (c *reader) readEverything(ctx context.Context, company *generatedCompany, lists []expectedList, reportDone func(string, int, string)) error {
 	var sum readCounts
 	for n, l := range lists {
 		checked, err := c.check(ctx, l)
@@ -129,7 +129,7 @@ func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists
 			sum = readCounts{}
 		}
 	}
-	n, err := c.checkGets(ctx, of)
+	n, err := c.checkGets(ctx, company)
 	if err != nil {
 		return err
 	}

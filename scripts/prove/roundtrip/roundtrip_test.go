@@ -92,7 +92,7 @@ func TestFindsDifferences(t *testing.T) {
 	l = expectedList{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
 	parts := 0
 	for _, chosen := range l.combinations() {
-		parts += len(l.expected(chosen, window{}))
+		parts += len(l.expectedRecords(chosen, window{}))
 	}
 	if parts != 3+2 { // three without a filter, and one for each of the filter's two values
 		t.Errorf("%d records in all combinations", parts)

@@ -34,12 +34,12 @@ type KeyOutcome struct {
 // itself.
 type keySimulation struct {
 	*timeline.Timeline
-	load    KeyLoad
-	tat     int64 // the TAT of the stored bucket
-	item    capacity
-	known   []int64 // by process: the stored TAT that the process last saw
-	delays  []time.Duration
-	written int
+	load          KeyLoad
+	tat           int64 // the TAT of the stored bucket
+	writeCapacity capacity
+	known         []int64 // by process: the stored TAT that the process last saw
+	delays        []time.Duration
+	written       int
 
 	admitted, refused, unavailable int
 }
@@ -47,7 +47,7 @@ type keySimulation struct {
 // SimulateKey simulates the admission of requests with one key. It calls [auth.Quota.Charge], as
 // the service does. A table call takes roundTrip on average.
 func SimulateKey(load KeyLoad, seed uint64) KeyOutcome {
-	s := &keySimulation{Timeline: timeline.New(seed), load: load, item: newCapacity(), known: make([]int64, load.Processes)}
+	s := &keySimulation{Timeline: timeline.New(seed), load: load, writeCapacity: newCapacity(), known: make([]int64, load.Processes)}
 	for at := 0.0; at < load.Length.Seconds(); at += s.Random.ExpFloat64() / load.RPS {
 		begin := time.Duration(at * float64(time.Second))
 		s.After(begin, func() { s.attempt(s.Random.IntN(load.Processes), begin, 1) })
@@ -86,7 +86,7 @@ func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 func (s *keySimulation) send(charge auth.Charge, n int, done func(admitted, sent bool, tat int64)) {
 	half := s.Jitter(roundTrip / 2)
 	s.After(half, func() {
-		if s.item.take(s.Now(), 1) {
+		if s.writeCapacity.take(s.Now(), 1) {
 			s.written++ // a write whose condition fails also costs a unit
 			ok := s.tat > charge.MinTAT && s.tat <= charge.MaxTAT
 			switch {

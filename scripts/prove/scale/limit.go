@@ -35,7 +35,7 @@ const (
 type Limit struct {
 	Name       string
 	Have, Need float64
-	Turn       string // what to change before the limit is reached
+	RaiseWith  string // what to change before the limit is reached
 }
 
 // limitsOf returns the limits that apply to a load of rps requests per second.

@@ -10,8 +10,8 @@ import (
 // capacity tracks the available write units of a partition. It leaves out burst capacity, which AWS
 // does not guarantee.
 type capacity struct {
-	units float64
-	at    time.Duration
+	units     float64
+	updatedAt time.Duration
 }
 
 func newCapacity() capacity { return capacity{units: partitionWriteUnits} }
@@ -19,8 +19,8 @@ func newCapacity() capacity { return capacity{units: partitionWriteUnits} }
 // take consumes units at the time now. It returns false, and consumes nothing, if too few are
 // available.
 func (c *capacity) take(now time.Duration, units float64) bool {
-	c.units = min(partitionWriteUnits, c.units+(now-c.at).Seconds()*partitionWriteUnits)
-	c.at = now
+	c.units = min(partitionWriteUnits, c.units+(now-c.updatedAt).Seconds()*partitionWriteUnits)
+	c.updatedAt = now
 	if c.units < units {
 		return false
 	}

@@ -90,12 +90,12 @@ func measureUnits(ctx context.Context, bed *testbed.Testbed) (u Units, err error
 	if open < 0 {
 		return u, errors.New("the demo company has no review without a reply on its first page")
 	}
-	first := page.Items[open].ID
-	if _, err := c.GetFeedback(ctx, client.GetFeedbackInput{FeedbackID: first}); err != nil {
+	feedbackID := page.Items[open].ID
+	if _, err := c.GetFeedback(ctx, client.GetFeedbackInput{FeedbackID: feedbackID}); err != nil {
 		return u, err
 	}
 	u.get = use.Last()
-	_, err = c.UpdateFeedbackReply(ctx, client.UpdateFeedbackReplyInput{FeedbackID: first, ReplyBody: client.Value("Thank you!")})
+	_, err = c.UpdateFeedbackReply(ctx, client.UpdateFeedbackReplyInput{FeedbackID: feedbackID, ReplyBody: client.Value("Thank you!")})
 	u.update = use.Last()
 	return u, err
 }
@@ -146,15 +146,15 @@ func printLimits(out io.Writer, u Units) {
 	fmt.Fprintln(out, "| Limit | At first | 1,000 a second | 10,000 a second | 100,000 a second | Raise it with |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	for row, first := range columns[0] {
-		fmt.Fprintf(out, "| %s | %s |", first.Name, thousands(first.Have))
+		fmt.Fprintf(out, "| %s | %s |", first.Name, formatNumber(first.Have))
 		for _, column := range columns {
-			need := thousands(column[row].Need)
+			need := formatNumber(column[row].Need)
 			if column[row].Need > column[row].Have {
 				need = "**" + need + "**"
 			}
 			fmt.Fprintf(out, " %s |", need)
 		}
-		fmt.Fprintf(out, " %s |\n", first.Turn)
+		fmt.Fprintf(out, " %s |\n", first.RaiseWith)
 	}
 	fmt.Fprintf(out, "\nAn average request: %.1f read units and %.1f write units.\n\n", u.meanReads(), u.meanWrites())
 }
@@ -167,8 +167,8 @@ func printRecords(out io.Writer, s Size) {
 	for _, n := range []float64{1e6, 1e8, 1e9} {
 		gigabytes, indexes := n*s.Bytes/1e9, n*s.Bytes*s.Copies/1e9
 		units := n * math.Ceil(s.Bytes/1024)
-		fmt.Fprintf(out, "| %s | %s GB, %s GB in indexes | $%s | $%s | %s |\n", thousands(n), thousands(gigabytes), thousands(indexes),
-			thousands((gigabytes+indexes)*storagePrice+gigabytes*backupPrice), thousands(units/1e6*writePrice), duration(units/tableUnits))
+		fmt.Fprintf(out, "| %s | %s GB, %s GB in indexes | $%s | $%s | %s |\n", formatNumber(n), formatNumber(gigabytes), formatNumber(indexes),
+			formatNumber((gigabytes+indexes)*storagePrice+gigabytes*backupPrice), formatNumber(units/1e6*writePrice), formatDuration(units/tableUnits))
 	}
 	fmt.Fprintf(out, "\nAn average review: %.0f bytes, with %.1f copies in indexes.\n\n", s.Bytes, s.Copies)
 }
@@ -195,8 +195,8 @@ func printKeys(out io.Writer, seed uint64) {
 	} {
 		l.Length = 2 * time.Minute
 		o := SimulateKey(l, seed)
-		fmt.Fprintf(out, "| %s a minute | %s a second | %d | %s | %s | %s | %s | %v |\n", thousands(float64(l.Quota)), thousands(l.RPS), l.Processes,
-			thousands(o.AdmittedPerS), thousands(o.RefusedPerS), thousands(o.UnavailablePerS), thousands(o.UnitsPerS), o.Delay)
+		fmt.Fprintf(out, "| %s a minute | %s a second | %d | %s | %s | %s | %s | %v |\n", formatNumber(float64(l.Quota)), formatNumber(l.RPS), l.Processes,
+			formatNumber(o.AdmittedPerS), formatNumber(o.RefusedPerS), formatNumber(o.UnavailablePerS), formatNumber(o.UnitsPerS), o.Delay)
 	}
 	fmt.Fprintln(out)
 }
@@ -208,18 +208,18 @@ func printPartitions(out io.Writer, u Units, seed uint64) {
 	for _, rps := range rates {
 		for _, warm := range []int{newTableWriteUnits, int(math.Ceil(2*rps*u.meanWrites()/partitionWriteUnits)) * partitionWriteUnits} {
 			load := TableLoad{UnitsPerS: rps * u.meanWrites(), Companies: 10_000, Skew: 1, Partitions: warm / partitionWriteUnits, Length: 30 * time.Minute, SplitAfter: time.Minute}
-			soon := SimulateTable(load, seed)
+			fastSplits := SimulateTable(load, seed)
 			load.SplitAfter = 5 * time.Minute
-			late := SimulateTable(load, seed)
-			fmt.Fprintf(out, "| %s a second | %s | %s | %.0f %% | %.1f %% | %.1f %% | %d |\n", thousands(rps), thousands(float64(warm)), thousands(float64(load.Companies)),
-				100*late.FirstMinute, 100*soon.LastMinute, 100*late.LastMinute, soon.Partitions)
+			slowSplits := SimulateTable(load, seed)
+			fmt.Fprintf(out, "| %s a second | %s | %s | %.0f %% | %.1f %% | %.1f %% | %d |\n", formatNumber(rps), formatNumber(float64(warm)), formatNumber(float64(load.Companies)),
+				100*slowSplits.FirstMinute, 100*fastSplits.LastMinute, 100*slowSplits.LastMinute, fastSplits.Partitions)
 		}
 	}
 	fmt.Fprintln(out)
 }
 
-// thousands formats a number without decimals and with commas between the thousands.
-func thousands(n float64) string {
+// formatNumber formats a number without decimals and with commas between the thousands.
+func formatNumber(n float64) string {
 	digits := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -227,13 +227,13 @@ func thousands(n float64) string {
 	return digits
 }
 
-// duration formats a number of seconds.
-func duration(seconds float64) string {
+// formatDuration formats a number of seconds.
+func formatDuration(seconds float64) string {
 	switch {
 	case seconds < 120:
-		return thousands(seconds) + " s"
+		return formatNumber(seconds) + " s"
 	case seconds < 2*3600:
-		return thousands(seconds/60) + " min"
+		return formatNumber(seconds/60) + " min"
 	}
-	return thousands(seconds/3600) + " h"
+	return formatNumber(seconds/3600) + " h"
 }

@@ -49,7 +49,7 @@ var requestBodies = map[string]string{
 // requestBodies, or the body of the operation's sample event without the optional fields of a POST.
 // A metric key that must be new is replaced with a new one.
 func bodyOf(op api.Operation) (string, error) {
-	if body, own := requestBodies[op.ID]; own {
+	if body, found := requestBodies[op.ID]; found {
 		return body, nil
 	}
 	tables, err := oracle.Load()
@@ -82,14 +82,14 @@ func bodyOf(op api.Operation) (string, error) {
 }
 
 // measureCost sends one request with default parameters to each operation and computes its price.
-func (b *bench) measureCost(ctx context.Context) ([]target, error) {
+func (b *bench) measureCost(ctx context.Context) ([]goal, error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	log := &testbed.UseRecorder{}
-	handler := functions.Handler(s.Serving, api.NewConfig(s.Serving, slog.New(log)))
+	recorder := &testbed.UseRecorder{}
+	handler := functions.Handler(s.Serving, api.NewConfig(s.Serving, slog.New(recorder)))
 	ids := map[string]string{
 		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
 		"auditId": firstID("audit"), "contentTypeId": firstID("content-type"), "definitionId": firstID("metric-definition"),
@@ -97,23 +97,23 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "| Operation | Calls | Read units | Write units | DynamoDB, $ per million | with gateway and Lambda's requests |\n|---|---|---|---|---|---|\n")
 	for _, op := range functions.Operations(s.Table) {
-		own, err := s.idsFor(ctx, handler, op, ids)
+		pathIDs, err := s.idsFor(ctx, handler, op, ids)
 		if err != nil {
 			return nil, err
 		}
 		if s.secret, err = s.issueKey(ctx); err != nil { // use a new key: its quota is full, so admitting a request takes only one table call
 			return nil, err
 		}
-		w, err := s.sendTo(handler, op, own)
+		w, err := s.sendTo(handler, op, pathIDs)
 		if err != nil {
 			return nil, err
 		}
 		if w.Code != http.StatusOK {
 			return nil, fmt.Errorf("%s: %d %s", op.ID, w.Code, w.Body)
 		}
-		use := log.Last()
-		table := use.ReadUnits*priceReadUnits + use.WriteUnits*priceWriteUnits
-		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, use.Calls, use.ReadUnits, use.WriteUnits, table, table+priceGateway+priceLambda)
+		use := recorder.Last()
+		tablePrice := use.ReadUnits*priceReadUnits + use.WriteUnits*priceWriteUnits
+		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, use.Calls, use.ReadUnits, use.WriteUnits, tablePrice, tablePrice+priceGateway+priceLambda)
 	}
 	b.costTable = out.String()
 	return nil, nil
@@ -133,11 +133,11 @@ func (s *engineBed) idsFor(ctx context.Context, h http.Handler, op api.Operation
 	}
 	verb, noun, _ := strings.Cut(op.ID, "_")
 	all := functions.Operations(s.Table)
-	maker := slices.IndexFunc(all, func(o api.Operation) bool { return o.ID == "create_"+noun })
-	if parameter == "" || maker < 0 || verb != "delete" && ids[parameter] != "" {
+	createIndex := slices.IndexFunc(all, func(o api.Operation) bool { return o.ID == "create_"+noun })
+	if parameter == "" || createIndex < 0 || verb != "delete" && ids[parameter] != "" {
 		return ids, nil
 	}
-	w, err := s.sendTo(h, all[maker], ids)
+	w, err := s.sendTo(h, all[createIndex], ids)
 	if err != nil {
 		return nil, err
 	}
@@ -145,9 +145,9 @@ func (s *engineBed) idsFor(ctx context.Context, h http.Handler, op api.Operation
 	if !found {
 		return nil, fmt.Errorf("create_%s: %d %s", noun, w.Code, w.Body)
 	}
-	own := maps.Clone(ids)
-	own[parameter], _, _ = strings.Cut(after, `"`)
-	return own, nil
+	pathIDs := maps.Clone(ids)
+	pathIDs[parameter], _, _ = strings.Cut(after, `"`)
+	return pathIDs, nil
 }
 
 // importClaimable imports a record of the fixture company into the demo company, for an operation
@@ -162,8 +162,8 @@ func (s *engineBed) importClaimable(ctx context.Context, op api.Operation, ids m
 	if err != nil {
 		return nil, err
 	}
-	own := maps.Clone(ids)
-	maps.Copy(own, o.Fixture)
+	pathIDs := maps.Clone(ids)
+	maps.Copy(pathIDs, o.Fixture)
 	for text := range strings.Lines(string(text)) {
 		var line struct {
 			Type   string
@@ -186,7 +186,7 @@ func (s *engineBed) importClaimable(ctx context.Context, op api.Operation, ids m
 			}
 		}
 	}
-	return own, nil
+	return pathIDs, nil
 }
 
 func (s *engineBed) sendTo(h http.Handler, op api.Operation, ids map[string]string) (*httptest.ResponseRecorder, error) {

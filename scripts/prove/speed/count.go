@@ -27,7 +27,7 @@ const recorderSizeMax = 16 << 20
 // measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail
 // if a goal is missed. The tests in the folder functions count round trips, read units and
 // allocations.
-func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
+func (b *bench) measureSizes(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the binaries: %w", err)
@@ -37,7 +37,7 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	if err != nil || len(mains) == 0 {
 		return nil, fmt.Errorf("no functions/<name>/lambda: run this in the root of the repository (%v)", err)
 	}
-	var goals []target
+	var goals []goal
 	for _, main := range mains {
 		name := filepath.Base(filepath.Dir(main))
 		binary := filepath.Join(dir, name)
@@ -59,7 +59,7 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 		case "recorder":
 			most = recorderSizeMax
 		}
-		goals = append(goals, target{fmt.Sprintf("size of %s, to %d MiB", name, most>>20), float64(info.Size()) / float64(most), 1})
+		goals = append(goals, goal{fmt.Sprintf("size of %s, to %d MiB", name, most>>20), float64(info.Size()) / float64(most), 1})
 	}
 	return goals, nil
 }

@@ -34,19 +34,19 @@ type bench struct {
 	costTable string // the table that the "cost" mode prints, as Markdown
 }
 
-// target is a row of the table of results: a measured ratio and its maximum.
-type target struct {
+// goal is a row of the table of results: a measured ratio and its maximum.
+type goal struct {
 	name  string
 	ratio float64
 	max   float64
 }
 
-func (g target) isMissed() bool { return !(g.ratio <= g.max) }
+func (g goal) isMissed() bool { return !(g.ratio <= g.max) }
 
 type benchMode struct {
 	name        string
 	description string // a description of the mode for the help text
-	run         func(b *bench, ctx context.Context) ([]target, error)
+	run         func(b *bench, ctx context.Context) ([]goal, error)
 }
 
 var benchModes = []benchMode{
@@ -69,13 +69,13 @@ func DescribeModes() string {
 // Run measures and prints the results. allMet is false only if "count" is the only mode and a goal
 // is missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
-	chosen, err := o.choose()
+	chosen, err := o.selectModes()
 	if err != nil {
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
 	machine := describeMachine(time.Now()) // before the measurements, so that the load average does not include them
-	var goals []target
+	var goals []goal
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
 		found, err := m.run(b, ctx)
@@ -85,11 +85,11 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err e
 		goals = append(goals, found...)
 	}
 	fmt.Fprint(out, resultsPage(machine, b.command(chosen), reportTable(goals), b.costTable))
-	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
+	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, goal.isMissed), nil
 }
 
-// choose returns the modes that the options select.
-func (o Options) choose() (chosen []benchMode, err error) {
+// selectModes returns the modes that the options select.
+func (o Options) selectModes() (chosen []benchMode, err error) {
 	if o.Rounds < 1 {
 		return nil, errors.New("--rounds must be 1 or more")
 	}
@@ -155,7 +155,7 @@ for the record and one for each index that the record is in.
 	return page
 }
 
-func reportTable(goals []target) string {
+func reportTable(goals []goal) string {
 	if len(goals) == 0 {
 		return ""
 	}

@@ -63,7 +63,7 @@ func TestRuntimeAPI(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := api.ready(ctx); err != nil {
+	if err := api.waitUntilReady(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if took, err := api.invoke(ctx, []byte("200")); err != nil || took <= 0 {
@@ -77,7 +77,7 @@ func TestRuntimeAPI(t *testing.T) {
 // Ensure the table of results shows which goals are met and which are missed. A ratio of NaN counts
 // as missed.
 func TestReport(t *testing.T) {
-	got := reportTable([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
+	got := reportTable([]goal{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -98,7 +98,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}
-	chosen, err := Options{Modes: []string{"start", "cost"}, Rounds: 3, Scale: 1}.choose()
+	chosen, err := Options{Modes: []string{"start", "cost"}, Rounds: 3, Scale: 1}.selectModes()
 	if err != nil {
 		t.Fatal(err)
 	}

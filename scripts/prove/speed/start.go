@@ -79,9 +79,9 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// ready waits until the program requests an event. At that point, the program's initialisation has
-// ended.
-func (r *runtimeAPI) ready(ctx context.Context) error {
+// waitUntilReady waits until the program requests an event. At that point, the program's
+// initialisation has ended.
+func (r *runtimeAPI) waitUntilReady(ctx context.Context) error {
 	select {
 	case <-r.polls:
 		return nil
@@ -108,7 +108,7 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 		if json.Unmarshal(body, &got) != nil || got.StatusCode != http.StatusOK {
 			return 0, fmt.Errorf("the response %.300s does not have the status 200", body)
 		}
-		return took, r.ready(ctx)
+		return took, r.waitUntilReady(ctx)
 	case <-ctx.Done():
 		return 0, fmt.Errorf("the program does not respond: %w", context.Cause(ctx))
 	}
@@ -152,7 +152,7 @@ func (s *engineBed) measureStart(ctx context.Context, binary string, event []byt
 			err = fmt.Errorf("%w\n%s", err, output.String())
 		}
 	}()
-	if err := api.ready(ctx); err != nil {
+	if err := api.waitUntilReady(ctx); err != nil {
 		return m, err
 	}
 	m.init = time.Since(begin)
@@ -181,7 +181,7 @@ func median(values []time.Duration) time.Duration {
 // measureStarts measures how fast two functions start and respond: an area's function and the /mcp
 // function. Both read one review, and their processes run in turn. Unlike in Lambda, their CPU is
 // not limited, and the engine is on the same machine and without TLS.
-func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
+func (b *bench) measureStarts(ctx context.Context) (goals []goal, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	for _, name := range names {
 		fmt.Fprintf(b.log, "%-10s cold %6.1f ms, warm %6.2f ms\n", name, 1000*median(cold[name]).Seconds(), 1000*median(warm[name]).Seconds())
 	}
-	return []target{
+	return []goal{
 		{"cold start of /mcp, to an area's", float64(median(cold["mcp"])) / float64(median(cold["feedback"])), 2.5},
 		{"resident memory of an area's function, to 20 MiB", resident / 20, 1},
 	}, nil

@@ -32,7 +32,7 @@ const (
 // measureTransfer compares the speed of `workspace import` and `workspace export` with that of bare
 // loops of BatchWriteItem and Query. The commands and the loops use separate engines of the same
 // kind.
-func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
+func (b *bench) measureTransfer(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the imports: %w", err)
@@ -43,7 +43,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 		return nil, err
 	}
 	m := &transferRunner{Workspace: w, dir: dir, records: testbed.NewRecordGenerator()}
-	var goals []target
+	var goals []goal
 	for _, k := range []struct {
 		area, kind   string
 		n            int
@@ -69,16 +69,16 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 		} else {
 			partition = baselinePartition
 		}
-		wrote, read, err := b.measureBaseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.baselineItem)
+		writeTime, readTime, err := b.measureBaseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.baselineItem)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", k.n, k.area,
-			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.residentMiB, small.residentMiB)
+			large.took.Seconds(), writeTime.Seconds(), exported.took.Seconds(), readTime.Seconds(), large.residentMiB, small.residentMiB)
 		goals = append(goals,
-			target{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
-			target{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
-			target{"memory of an import of " + k.area + ", to an import of a tenth", large.residentMiB / small.residentMiB, 1.5})
+			goal{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / writeTime.Seconds(), 1 / 0.8},
+			goal{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / readTime.Seconds(), 1 / 0.8},
+			goal{"memory of an import of " + k.area + ", to an import of a tenth", large.residentMiB / small.residentMiB, 1.5})
 	}
 	return goals, nil
 }
@@ -105,17 +105,17 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	if err != nil {
 		return r, fmt.Errorf("start the workspace command: %w", err)
 	}
-	ended, watched := make(chan struct{}), make(chan float64)
+	ended, peak := make(chan struct{}), make(chan float64)
 	go func() {
 		most := 0.0
 		for {
-			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // on error, the process is still starting or has just exited
-				most = float64(now) / (1 << 20)
+			if resident, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // on error, the process is still starting or has just exited
+				most = float64(resident) / (1 << 20)
 			}
 			select {
 			case <-time.After(50 * time.Millisecond):
 			case <-ended:
-				watched <- most
+				peak <- most
 				return
 			}
 		}
@@ -123,7 +123,7 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	err = testbed.WaitCommand(cmd, &out, nil)
 	r.took = time.Since(begin)
 	close(ended)
-	r.residentMiB = <-watched
+	r.residentMiB = <-peak
 	return r, err
 }
 
@@ -196,7 +196,7 @@ const workspaceTable = "workspace"
 
 // measureBaseline writes n items in batches to a new engine and reads them back. It returns how
 // long the writes and the reads took.
-func (b *bench) measureBaseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
+func (b *bench) measureBaseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (writeTime, readTime time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err
@@ -222,10 +222,10 @@ func (b *bench) measureBaseline(ctx context.Context, data, partition string, n i
 	if err != nil {
 		return 0, 0, err
 	}
-	wrote, begin = time.Since(begin), time.Now()
+	writeTime, begin = time.Since(begin), time.Now()
 	encoder := json.NewEncoder(io.Discard)
 	err = readPartition(ctx, db, testbed.TableName, partition, func(page []table.Item) error { return encoder.Encode(page) })
-	return wrote, time.Since(begin), err
+	return writeTime, time.Since(begin), err
 }
 
 // readPartition reads a whole partition and calls visit with each page.

@@ -43,8 +43,8 @@ var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 // Record returns the n-th record of a type. The caller may change it.
 func (r RecordGenerator) Record(kind string, n int) demo.Record {
 	records := r.kinds[kind]
-	record, copied := maps.Clone(records[n%len(records)]), n/len(records)
-	if copied == 0 {
+	record, copyNumber := maps.Clone(records[n%len(records)]), n/len(records)
+	if copyNumber == 0 {
 		return record
 	}
 	move := demoPeriods[record["grain"]]
@@ -61,17 +61,17 @@ func (r RecordGenerator) Record(kind string, n int) demo.Record {
 			prefix, _, _ := strings.Cut(text, "_")
 			record[name] = recordID(prefix, n)
 		case "slug", "externalId", "publicKey", "siteKey":
-			record[name] = fmt.Sprintf("%s-%d", text, copied)
+			record[name] = fmt.Sprintf("%s-%d", text, copyNumber)
 		case "key":
-			record[name] = fmt.Sprintf("%s_%d", text, copied)
+			record[name] = fmt.Sprintf("%s_%d", text, copyNumber)
 		case "metricKey":
-			if series := copied / shiftCount; series > 0 {
+			if series := copyNumber / shiftCount; series > 0 {
 				record[name] = fmt.Sprintf("%s_%d", text, series)
 			}
 		default:
 			if len(text) == len("2026-08-01T00:00:00.000Z") && text[len(text)-1] == 'Z' {
 				if t, ok := timestamp.Parse(text); ok {
-					record[name] = timestamp.Format(move(t, copied%shiftCount))
+					record[name] = timestamp.Format(move(t, copyNumber%shiftCount))
 				}
 			}
 		}

@@ -124,7 +124,7 @@ type StreamReader interface {
 // RecordChanges records the changes of a testbed's table until ctx is done, as `workspace serve`
 // does. It reads the stream from its beginning. onError is called for each failed attempt.
 func RecordChanges(ctx context.Context, t *table.Client, from StreamReader, onError func(error)) {
-	r := recorder.New(t, func(_ context.Context, p recorder.Parked) error {
+	r := recorder.New(t, func(_ context.Context, p recorder.ParkedRecord) error {
 		return fmt.Errorf("the record %s of %s cannot be read: %s", p.SequenceNumber, p.SK, p.Reason)
 	})
 	for ctx.Err() == nil {
@@ -182,7 +182,7 @@ func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota
 
 func (t *Testbed) transferType(kind string) (transfer.Type, error) {
 	types := functions.Transfers(t.Table)
-	n := slices.IndexFunc(types, func(of transfer.Type) bool { return of.Name == kind })
+	n := slices.IndexFunc(types, func(typ transfer.Type) bool { return typ.Name == kind })
 	if n < 0 {
 		return transfer.Type{}, fmt.Errorf("no type of record %q", kind)
 	}
@@ -194,7 +194,7 @@ const batchMax = 200
 
 // Import imports records of a type, as `workspace import` does.
 func (t *Testbed) Import(ctx context.Context, companyID, kind string, records ...any) error {
-	to, err := t.transferType(kind)
+	recordType, err := t.transferType(kind)
 	if err != nil {
 		return err
 	}
@@ -206,11 +206,11 @@ func (t *Testbed) Import(ctx context.Context, companyID, kind string, records ..
 				return fmt.Errorf("encode a %s: %w", kind, err)
 			}
 			var problems []string
-			if checked[n], problems = to.Check(text); len(problems) > 0 {
+			if checked[n], problems = recordType.Check(text); len(problems) > 0 {
 				return fmt.Errorf("a %s is invalid: %s", kind, strings.Join(problems, "; "))
 			}
 		}
-		if err := to.Write(ctx, companyID, checked); err != nil {
+		if err := recordType.Write(ctx, companyID, checked); err != nil {
 			return fmt.Errorf("write records of the type %s: %w", kind, err)
 		}
 	}
@@ -219,11 +219,11 @@ func (t *Testbed) Import(ctx context.Context, companyID, kind string, records ..
 
 // Export returns a company's records of a type, as `workspace export` does.
 func Export[T any](ctx context.Context, t *Testbed, companyID, kind string) (records []T, err error) {
-	from, err := t.transferType(kind)
+	recordType, err := t.transferType(kind)
 	if err != nil {
 		return nil, err
 	}
-	err = from.Export(ctx, companyID, func(exported any) error {
+	err = recordType.Export(ctx, companyID, func(exported any) error {
 		text, err := json.Marshal(exported)
 		if err != nil {
 			return err

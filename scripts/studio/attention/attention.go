@@ -67,7 +67,7 @@ const (
 	boardsMax  = 10  // the maximum number of boards to preview
 	goalsMax   = 10  // the maximum number of metrics to read for goals
 	auditsMax  = 50  // the maximum number of audits to read, the latest ones
-	idsMax     = 5
+	idsMax     = 5   // the maximum number of ids in a need
 )
 
 // Grace is how long after its time an unsent post counts as overdue, and how long a claim may last
@@ -195,10 +195,10 @@ func ListAudits(r *batch.Reader, part string, limit int) *batch.Result[client.Pa
 	})
 }
 
-// addCut adds a gap if a list contains more records than were read.
-func addCut[T any](r *batch.Reader, part string, read *batch.Result[client.Page[T]]) {
-	if read.Value.Next != "" {
-		r.AddGap(batch.Gap{Part: part, Reason: fmt.Sprintf("only the first %d were read", len(read.Value.Items))})
+// addGapIfTruncated adds a gap if a list contains more records than were read.
+func addGapIfTruncated[T any](r *batch.Reader, part string, list *batch.Result[client.Page[T]]) {
+	if list.Value.Next != "" {
+		r.AddGap(batch.Gap{Part: part, Reason: fmt.Sprintf("only the first %d were read", len(list.Value.Items))})
 	}
 }
 
@@ -212,7 +212,7 @@ func (c *check) startPreviews() {
 		c.AddGap(batch.Gap{Part: partBoards, Reason: fmt.Sprintf("only the %d that changed last were previewed, of %s", boardsMax, countText(len(boards), c.boards.Value.Next != ""))})
 		boards = boards[:boardsMax]
 	}
-	addCut(c.Reader, partBoards, c.boards)
+	addGapIfTruncated(c.Reader, partBoards, c.boards)
 	c.boards.Value.Items = boards
 	for _, b := range boards {
 		c.previews = append(c.previews, batch.Start(c.Reader, partBoards, "plan:read", func(ctx context.Context) (client.Preview, error) {
@@ -227,8 +227,8 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	if c.definitions == nil {
 		return func() []Judgement { return nil }
 	}
-	addCut(c.Reader, partGoals, c.goals)
-	addCut(c.Reader, partMetrics, c.definitions)
+	addGapIfTruncated(c.Reader, partGoals, c.goals)
+	addGapIfTruncated(c.Reader, partMetrics, c.definitions)
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 
@@ -263,9 +263,9 @@ func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions [
 		for _, g := range goals {
 			key := strings.TrimPrefix(g.MetricKey.Or(""), "custom.")
 			var points []client.Point
-			if read := months[key]; read != nil {
-				if points = read.Value.Items; read.Err != nil && !RefusesTotal(read.Err) {
-					r.AddFailure(part, read.Err)
+			if result := months[key]; result != nil {
+				if points = result.Value.Items; result.Err != nil && !RefusesTotal(result.Err) {
+					r.AddFailure(part, result.Err)
 				}
 			}
 			out = append(out, Judge(g, metrics[key], points, now))
@@ -290,21 +290,22 @@ func RefusesTotal(err error) bool {
 }
 
 func (c *check) needApprovals() Need {
-	n, first := needOf(KindApproval, c.approvals)
+	n, first := reviewNeed(KindApproval, c.approvals)
 	n.Text = n.number("reply", "replies") + " to approve, first: " + first
 	return n
 }
 
 func (c *check) needReviews() Need {
-	n, first := needOf(KindReview, c.unanswered)
+	n, first := reviewNeed(KindReview, c.unanswered)
 	n.Text = n.number("review", "reviews") + " without a reply, first: " + first
 	return n
 }
 
-// needOf returns a need without its text, and the name of the most urgent review.
-func needOf(kind string, read *batch.Result[client.Page[client.Feedback]]) (n Need, first string) {
-	reviews := ByUrgency(read.Value.Items)
-	n = Need{Kind: kind, Count: len(reviews), More: read.Value.Next != ""}
+// reviewNeed returns a need that concerns reviews, without its text, and the name of the most
+// urgent review.
+func reviewNeed(kind string, list *batch.Result[client.Page[client.Feedback]]) (n Need, first string) {
+	reviews := ByUrgency(list.Value.Items)
+	n = Need{Kind: kind, Count: len(reviews), More: list.Value.Next != ""}
 	for _, f := range reviews {
 		n.IDs = append(n.IDs, f.ID)
 	}
@@ -343,7 +344,7 @@ func (c *check) needOverdue() Need {
 			continue
 		}
 		if n.Count++; n.Count == 1 {
-			n.Text = fmt.Sprintf(", the first for %s: %s", ago(c.now, p.ScheduledFor.Or(c.now)), PostName(p))
+			n.Text = fmt.Sprintf(", the first for %s: %s", elapsedText(c.now, p.ScheduledFor.Or(c.now)), PostName(p))
 		}
 		n.IDs = append(n.IDs, p.ID)
 	}
@@ -477,8 +478,8 @@ func countText(n int, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// ago formats the time between at and now, such as "3 days".
-func ago(now, at time.Time) string {
+// elapsedText formats the time between at and now, such as "3 days".
+func elapsedText(now, at time.Time) string {
 	switch d := now.Sub(at); {
 	case d < time.Hour:
 		return phrase.Plural(int(d/time.Minute), "minute", "minutes")

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 // number of requests sent.
 func read(t *testing.T, s *apitest.Service, c *demotest.Counter, scopes ...auth.Scope) (attention.Status, error) {
 	t.Helper()
-	c.Next = demotest.Direct{Handler: s.Handler}
-	api, err := client.New("https://api.example", s.Key(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
+	c.Next = demotest.HandlerTransport{Handler: s.Handler}
+	api, err := client.New("https://api.example", s.IssueKey(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
 		client.WithSleep(func(ctx context.Context, d time.Duration) error { s.Clock.Advance(d); return ctx.Err() }))
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +117,13 @@ func TestKinds(t *testing.T) {
 	}
 
 	// With a key that has few scopes, the check reads only the parts that the key may read.
-	for scopes, want := range map[string]string{
+	for scope, want := range map[string]string{
 		"feedback:read": "not checked: audits: the key lacks the scope optimise:read", "broadcast:draft": "1 channel fails", "context:read": "1 goal is behind or past the due date: Old",
 		"optimise:read": "SEO 80.5",
 	} {
-		status, err := read(t, s, &demotest.Counter{}, auth.Scope(scopes))
+		status, err := read(t, s, &demotest.Counter{}, auth.Scope(scope))
 		if err != nil || !strings.Contains(lines(status), want) || !status.Complete() {
-			t.Errorf("%s: %v: %s, want %s", scopes, err, lines(status), want)
+			t.Errorf("%s: %v: %s, want %s", scope, err, lines(status), want)
 		}
 	}
 	if _, err := read(t, s, &demotest.Counter{}, auth.Scope("keys:read")); !errors.Is(err, attention.ErrNothingChecked) {
@@ -141,14 +141,14 @@ func TestKinds(t *testing.T) {
 		fmt.Fprint(w, `{"errors":[{"code":"x","message":"refused"}]}`)
 		return w.Result()
 	}
-	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
+	retried, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n < 9 {
 			return refuse(http.StatusTooManyRequests, http.Header{"Retry-After": {"2"}})
 		}
 		return nil
 	}})
-	if err != nil || lines(again) != lines(status) {
-		t.Errorf("after 429: %v: %s", err, lines(again))
+	if err != nil || lines(retried) != lines(status) {
+		t.Errorf("after 429: %v: %s", err, lines(retried))
 	}
 	broken, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, "/channels") {

@@ -85,18 +85,18 @@ func Judge(g client.Goal, m *series.Metric, months []client.Point, now time.Time
 func (j *Judgement) setValue(m *series.Metric, months []client.Point, now time.Time) (end time.Time) {
 	money := series.MoneyOf(months)
 	j.Unit = units.Unit{Name: m.UnitName, Currency: money.Currency}
-	this := period.Month.Start(now)
-	starts := []time.Time{period.Month.Next(this, -1), this}
+	thisMonth := period.Month.Start(now)
+	starts := []time.Time{period.Month.Next(thisMonth, -1), thisMonth}
 	values := money.BucketValues(months, starts)
-	at := 0
+	i := 0
 	if m.Aggregation == client.MetricsAggregationLast && values[1].OK {
-		at = 1
+		i = 1
 	}
-	if j.HasValue = values[at].OK && !money.Mixed; !j.HasValue {
+	if j.HasValue = values[i].OK && !money.Mixed; !j.HasValue {
 		return time.Time{}
 	}
-	j.Value, j.Period, end = values[at].V, "in "+starts[at].Format("January"), this
-	if at == 1 {
+	j.Value, j.Period, end = values[i].V, "in "+starts[i].Format("January"), thisMonth
+	if i == 1 {
 		j.Period, end = "so far this month", now
 	}
 	return end

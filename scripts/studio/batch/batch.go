@@ -163,9 +163,9 @@ func reasonOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "the service did not respond in time"
 	}
-	var request *url.Error
-	if errors.As(err, &request) {
-		err = request.Err
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		err = urlErr.Err
 	}
 	return err.Error()
 }

@@ -42,7 +42,7 @@ type Line struct {
 	Series      []Series
 	Before      []Value // the values of the previous period, drawn in grey; may be empty
 	Goal        *Goal
-	Open        int // the index of the first unfinished bucket, such as the current month
+	FirstOpen   int // the index of the first unfinished bucket, such as the current month
 	Lanes       []Lane
 }
 
@@ -58,10 +58,10 @@ type size struct {
 var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
 
 const (
-	top, right = 14.0, 12.0
-	axis       = 28.0 // the height of the labels of the horizontal axis
-	letter     = 7.0  // the average width of a letter
-	lineHeight = 17.0
+	topMargin, rightMargin = 14.0, 12.0
+	axis                   = 28.0 // the height of the labels of the horizontal axis
+	letter                 = 7.0  // the average width of a letter
+	lineHeight             = 17.0
 )
 
 // SVG draws the chart.
@@ -80,7 +80,7 @@ type drawing struct {
 	size
 
 	out       *strings.Builder
-	ticks     []float64
+	yTicks    []float64
 	left      float64
 	bottom    float64 // the height of the area below the horizontal axis
 	low, high float64
@@ -98,9 +98,9 @@ func (d *drawing) draw() {
 	}
 	for i, s := range d.Series {
 		name := fmt.Sprintf("line s%d", i)
-		d.path(name, s.Values, 0, min(d.Open, len(s.Values)))
-		if d.Open < len(s.Values) {
-			d.path(name+" open", s.Values, max(0, d.Open-1), len(s.Values))
+		d.path(name, s.Values, 0, min(d.FirstOpen, len(s.Values)))
+		if d.FirstOpen < len(s.Values) {
+			d.path(name+" open", s.Values, max(0, d.FirstOpen-1), len(s.Values))
 		}
 	}
 	d.goal()
@@ -124,26 +124,26 @@ const pointWidthMin = 8
 // pointStep returns the step between the points that a user can choose: 1 means every point, 2
 // means every second point.
 func (d *drawing) pointStep() int {
-	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	if d.class != "narrow" || slice >= pointWidthMin {
+	bucketWidth := (d.width - d.left - rightMargin) / float64(max(1, len(d.Names)-1))
+	if d.class != "narrow" || bucketWidth >= pointWidthMin {
 		return 1
 	}
-	return int(math.Ceil(pointWidthMin / slice))
+	return int(math.Ceil(pointWidthMin / bucketWidth))
 }
 
 // scale sets the ticks and the range of the vertical axis, and the width of its labels.
 func (d *drawing) scale() {
 	low, high := math.Inf(1), math.Inf(-1)
-	see := func(v float64) { low, high = min(low, v), max(high, v) }
+	include := func(v float64) { low, high = min(low, v), max(high, v) }
 	for _, values := range append([][]Value{d.Before}, valuesOf(d.Series)...) {
 		for _, v := range values {
 			if v.OK {
-				see(v.V)
+				include(v.V)
 			}
 		}
 	}
 	if d.Goal != nil {
-		see(d.Goal.Value)
+		include(d.Goal.Value)
 	}
 	if low > high {
 		low, high = 0, 0
@@ -151,10 +151,10 @@ func (d *drawing) scale() {
 	if d.IncludeZero || low > 0 && low < high/2 {
 		low = min(low, 0)
 	}
-	d.ticks = d.Unit.Ticks(low, high)
-	d.low, d.high = d.ticks[0], d.ticks[len(d.ticks)-1]
+	d.yTicks = d.Unit.Ticks(low, high)
+	d.low, d.high = d.yTicks[0], d.yTicks[len(d.yTicks)-1]
 	longest := 0
-	for _, t := range d.ticks {
+	for _, t := range d.yTicks {
 		longest = max(longest, len([]rune(d.Unit.Short(t))))
 	}
 	d.left = letter*float64(longest) + 14
@@ -169,20 +169,20 @@ func valuesOf(all []Series) (out [][]Value) {
 
 func (d *drawing) x(i int) float64 {
 	if len(d.Names) == 1 {
-		return d.left + (d.width-d.left-right)/2
+		return d.left + (d.width-d.left-rightMargin)/2
 	}
-	return d.left + (d.width-d.left-right)*float64(i)/float64(len(d.Names)-1)
+	return d.left + (d.width-d.left-rightMargin)*float64(i)/float64(len(d.Names)-1)
 }
 
 func (d *drawing) y(v float64) float64 {
-	return top + (d.height-top-d.bottom)*(1-(v-d.low)/(d.high-d.low))
+	return topMargin + (d.height-topMargin-d.bottom)*(1-(v-d.low)/(d.high-d.low))
 }
 
 func (d *drawing) grid() {
-	for _, t := range d.ticks {
+	for _, t := range d.yTicks {
 		y := d.y(t)
 		d.printf(`<path class="grid" d="M%.1f %.1fH%.1f"/><text class="end" x="%.1f" y="%.1f">%s</text>`,
-			d.left, y, d.width-right, d.left-8, y+4, escape(d.Unit.Short(t)))
+			d.left, y, d.width-rightMargin, d.left-8, y+4, escape(d.Unit.Short(t)))
 	}
 	every := (len(d.Ticks) + d.labels - 1) / d.labels
 	for i := 0; i < len(d.Ticks); i += max(1, every) {
@@ -202,21 +202,21 @@ func (d *drawing) grid() {
 func (d *drawing) path(class string, values []Value, from, to int) {
 	var p strings.Builder
 	pen := "M"
-	alone := 0
+	segments := 0
 	for i := from; i < to && i < len(d.Names); i++ {
 		if !values[i].OK {
 			pen = "M"
 			continue
 		}
 		if pen == "M" {
-			alone++
+			segments++
 		}
 		fmt.Fprintf(&p, "%s%.1f %.1f", pen, d.x(i), d.y(values[i].V))
 		if pen = "L"; i+1 >= to || !values[min(i+1, len(values)-1)].OK {
 			p.WriteString("h.01") // a very short line, so that a value between two gaps appears as a dot
 		}
 	}
-	if alone > 0 {
+	if segments > 0 {
 		d.printf(`<path class="%s" d="%s"/>`, class, p.String())
 	}
 }
@@ -228,9 +228,9 @@ func (d *drawing) area(values []Value) {
 	if d.low > 0 {
 		return
 	}
-	for from := 0; from < min(d.Open, len(values)); from++ {
+	for from := 0; from < min(d.FirstOpen, len(values)); from++ {
 		to := from
-		for to < min(d.Open, len(values)) && values[to].OK {
+		for to < min(d.FirstOpen, len(values)) && values[to].OK {
 			to++
 		}
 		if to-from < 2 {
@@ -251,15 +251,15 @@ func (d *drawing) goal() {
 	}
 	y, from, to := d.y(d.Goal.Value), d.x(d.Goal.From), d.x(d.Goal.To)
 	if d.Goal.From == d.Goal.To { // widen the line of a goal for a single bucket, so that the line is visible
-		half := (d.width - d.left - right) / float64(2*max(2, len(d.Names)))
+		half := (d.width - d.left - rightMargin) / float64(2*max(2, len(d.Names)))
 		from, to = from-half, to+half
 	}
-	above := y - 6
-	if above < top {
-		above = y + 14
+	textY := y - 6
+	if textY < topMargin {
+		textY = y + 14
 	}
 	d.printf(`<path class="goal" d="M%.1f %.1fH%.1f"/><text class="goal end" x="%.1f" y="%.1f">%s</text>`,
-		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
+		max(d.left, from), y, min(d.width-rightMargin, to), min(d.width-rightMargin, to), textY, escape(d.Goal.Text))
 }
 
 // isIsolated reports whether the values before and after value i are missing. In that case the
@@ -284,7 +284,7 @@ func (d *drawing) point(i, step int) {
 		}
 		class := ""
 		switch {
-		case i >= d.Open:
+		case i >= d.FirstOpen:
 			text += " so far"
 			class = " open"
 		case isIsolated(s.Values, i):
@@ -305,8 +305,8 @@ func (d *drawing) point(i, step int) {
 	}
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
-	slice := float64(step) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area must not reach beyond the chart, where it would cover other controls
+	hitWidth := float64(step) * (d.width - d.left - rightMargin) / float64(max(1, len(d.Names)-1))
+	from, to := max(d.left, d.x(i)-hitWidth/2), min(d.width-rightMargin, d.x(i)+hitWidth/2) // the area must not reach beyond the chart, where it would cover other controls
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%g"/>%s`+
 		`<g class="tip" transform="translate(%.0f)"><rect x="-9" y="2" width="%.0f" height="%g" rx="6"/>`,

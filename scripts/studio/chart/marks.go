@@ -69,8 +69,8 @@ func (d *drawing) marks() {
 // the mark is hovered or focused.
 func (d *drawing) mark(class string, lane int, m Mark, y float64) {
 	x := d.x(m.Bucket)
-	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	width := min(24, max(slice, 10))
+	bucketWidth := (d.width - d.left - rightMargin) / float64(max(1, len(d.Names)-1))
+	width := min(24, max(bucketWidth, 10))
 	lines := append([]string{d.Names[m.Bucket]}, m.Texts...)
 	longest := 0
 	for _, line := range lines {
@@ -80,7 +80,7 @@ func (d *drawing) mark(class string, lane int, m Mark, y float64) {
 	left, tipTop := max(0, min(max(d.left, x-tipWidth/2), d.width-tipWidth)), y-laneHeight/2-tipHeight-2
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><path class="guide" d="M%.0f %gV%.0f"/><rect class="hit" x="%.0f" y="%.0f" width="%.0f" height="%g"/><path class="event %s" d="%s"/>`+
 		`<g class="tip" transform="translate(%.0f %.0f)"><rect x="-9" y="-16" width="%.0f" height="%.0f" rx="6"/>`,
-		escape(strings.Join(lines, ", ")), x, top, y-laneHeight/2, x-width/2, y-laneHeight/2, width, laneHeight, class, symbol(lane, x, y), left+9, tipTop+16, tipWidth, tipHeight)
+		escape(strings.Join(lines, ", ")), x, topMargin, y-laneHeight/2, x-width/2, y-laneHeight/2, width, laneHeight, class, symbol(lane, x, y), left+9, tipTop+16, tipWidth, tipHeight)
 	for n, line := range lines {
 		d.printf(`<text y="%g">%s</text>`, lineHeight*float64(n), escape(line))
 	}

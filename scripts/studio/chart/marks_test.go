@@ -17,7 +17,7 @@ func TestMarks(t *testing.T) {
 		{Class: "audits", Marks: []Mark{{Bucket: 3, Texts: []string{"SEO 65", "SEO 80"}}}},
 	}
 	text := string(l.SVG())
-	wellFormed(t, text)
+	checkWellFormed(t, text)
 	for _, want := range []string{`aria-label="Sun, Nov 1, Roadmap &lt;published&gt;"`, `aria-label="Wed, Nov 4, SEO 65, SEO 80"`, `class="event releases"`, `class="event audits"`} {
 		if n := strings.Count(text, want); n != len(sizes) {
 			t.Errorf("%s is there %d times, want %d", want, n, len(sizes))
@@ -44,7 +44,7 @@ func TestSymbols(t *testing.T) {
 	t.Parallel()
 	shapes := map[string]bool{}
 	for lane := range 3 {
-		wellFormed(t, string(Symbol("x", lane)))
+		checkWellFormed(t, string(Symbol("x", lane)))
 		shapes[symbol(lane, 7, 7)] = true
 	}
 	if len(shapes) != 3 {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Spark draws values as a small line without an axis. The line fills the width of its box. open is
-// the index of the first value that is not final, because its bucket has not ended.
-func Spark(title string, values []Value, open int) template.HTML {
+// Spark draws values as a small line without an axis. The line fills the width of its box.
+// firstOpen is the index of the first value that is not final, because its bucket has not ended.
+func Spark(title string, values []Value, firstOpen int) template.HTML {
 	const width, height, edge = 100.0, 30.0, 2.0
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -40,11 +40,11 @@ func Spark(title string, values []Value, open int) template.HTML {
 		return p.String()
 	}
 	rest := ""
-	if open < len(values) {
-		rest = `<path class="line s0 open" d="` + path(max(0, open-1), len(values)) + `"/>`
+	if firstOpen < len(values) {
+		rest = `<path class="line s0 open" d="` + path(max(0, firstOpen-1), len(values)) + `"/>`
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %g %g" preserveAspectRatio="none" role="img"><title>%s</title>`+
-		`<path class="line s0" d="%s"/>%s</svg>`, width, height, escape(title), path(0, min(open, len(values))), rest))
+		`<path class="line s0" d="%s"/>%s</svg>`, width, height, escape(title), path(0, min(firstOpen, len(values))), rest))
 }
 
 // Bar draws a share of a whole as a bar. share is a number from 0 to 1.

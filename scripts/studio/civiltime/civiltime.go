@@ -27,13 +27,13 @@ func Zone(name string) (zone *time.Location, ok bool) {
 // earliest first. It ignores clock's own zone. There are no such times if the clocks go forward
 // over that time, and two if they go back and repeat it.
 func Times(clock time.Time, zone *time.Location) (out []time.Time) {
-	clock = utc(clock)
+	clock = wallClock(clock)
 	guess := inZone(clock, zone)
 	begin, end := guess.ZoneBounds()
 	for _, near := range []time.Time{begin.Add(-time.Nanosecond), guess, end} {
 		_, offset := near.In(zone).Zone()
 		at := clock.Add(-time.Duration(offset) * time.Second).In(zone)
-		if utc(at).Equal(clock) && !slices.ContainsFunc(out, at.Equal) {
+		if wallClock(at).Equal(clock) && !slices.ContainsFunc(out, at.Equal) {
 			out = append(out, at)
 		}
 	}
@@ -45,11 +45,11 @@ func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 // what the clocks show right before and right after that moment. ok is false if the clock time is
 // not skipped.
 func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok bool) {
-	clock = utc(clock)
+	clock = wallClock(clock)
 	begin, end := inZone(clock, zone).ZoneBounds()
 	for _, change := range []time.Time{begin, end} {
 		_, offset := change.Add(-time.Nanosecond).In(zone).Zone()
-		before, after = utc(change.UTC().Add(time.Duration(offset)*time.Second)), utc(change.In(zone))
+		before, after = wallClock(change.UTC().Add(time.Duration(offset)*time.Second)), wallClock(change.In(zone))
 		if !change.IsZero() && !clock.Before(before) && clock.Before(after) {
 			return before, after, true
 		}
@@ -63,6 +63,6 @@ func inZone(clock time.Time, zone *time.Location) time.Time {
 	return time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
 }
 
-// utc returns the time in UTC with the same date and time of day as clock, so that two clock times
-// can be compared.
-func utc(clock time.Time) time.Time { return inZone(clock, time.UTC) }
+// wallClock returns the time in UTC that has the same date and time of day as clock, so that two
+// clock times can be compared.
+func wallClock(clock time.Time) time.Time { return inZone(clock, time.UTC) }

@@ -111,28 +111,28 @@ func (r *reader) object(v map[string]any, at place) {
 	if name := firstValue(v, pageNames); name != "" {
 		at.page = r.relativePage(name)
 	}
-	if audits, is := v["audits"].(map[string]any); is {
+	if audits, ok := v["audits"].(map[string]any); ok {
 		r.lighthouse(audits, at.page)
 		return
 	}
-	lists := false
+	hasLists := false
 	for _, name := range listNames {
-		list, is := v[name]
-		if is {
+		list, ok := v[name]
+		if ok {
 			switch list.(type) {
 			case []any, map[string]any:
 			default:
 				continue
 			}
-			lists = true
-			below := at
-			below.severity = cmp.Or(impliedSeverities[name], at.severity)
-			r.value(list, below)
+			hasLists = true
+			child := at
+			child.severity = cmp.Or(impliedSeverities[name], at.severity)
+			r.value(list, child)
 		}
 	}
-	if lists {
+	if hasLists {
 		if at.page != "" {
-			r.score(r.page(at.page), v["score"])
+			r.setScore(r.ensurePage(at.page), v["score"])
 		}
 		return
 	}
@@ -142,14 +142,14 @@ func (r *reader) object(v map[string]any, at place) {
 		i.Text = cmp.Or(i.Text, i.Rule)
 		r.add(i)
 	case at.listed && at.page != "":
-		r.score(r.page(at.page), v["score"]) // a page without issues
+		r.setScore(r.ensurePage(at.page), v["score"]) // a page without issues
 	default:
-		r.byPage(v, at)
+		r.readPageMap(v, at)
 	}
 }
 
-// byPage reads an object whose keys are the addresses of pages.
-func (r *reader) byPage(v map[string]any, at place) {
+// readPageMap reads an object whose keys are the addresses of pages.
+func (r *reader) readPageMap(v map[string]any, at place) {
 	names := make([]string, 0, len(v))
 	for name := range v {
 		if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
@@ -160,7 +160,7 @@ func (r *reader) byPage(v map[string]any, at place) {
 	slices.Sort(names)
 	for _, name := range names {
 		at.page = r.relativePage(name)
-		r.page(at.page)
+		r.ensurePage(at.page)
 		r.value(v[name], at)
 	}
 }
@@ -173,11 +173,11 @@ func (r *reader) lighthouse(audits map[string]any, page string) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	r.page(page)
+	r.ensurePage(page)
 	for _, name := range names {
-		audit, is := audits[name].(map[string]any)
+		audit, ok := audits[name].(map[string]any)
 		score, scored := number(audit["score"])
-		if !is || !scored || score >= 0.9 {
+		if !ok || !scored || score >= 0.9 {
 			continue
 		}
 		i := Issue{Page: page, Rule: name, Severity: "medium", Text: cmp.Or(firstValue(audit, []string{"title", "description"}), name)}
@@ -192,11 +192,11 @@ func (r *reader) lighthouse(audits map[string]any, page string) {
 }
 
 func (r *reader) add(i Issue) {
-	p := r.page(i.Page)
+	p := r.ensurePage(i.Page)
 	p.Issues = append(p.Issues, i)
 }
 
-func (r *reader) page(name string) *Page {
+func (r *reader) ensurePage(name string) *Page {
 	r.report.Known = true
 	p := r.pages[name]
 	if p == nil {
@@ -207,17 +207,17 @@ func (r *reader) page(name string) *Page {
 	return p
 }
 
-func (r *reader) score(p *Page, value any) {
-	if n, is := number(value); is {
+func (r *reader) setScore(p *Page, value any) {
+	if n, ok := number(value); ok {
 		p.Score, p.Scored = n, true
 	}
 }
 
 // relativePage removes the audit's root address from the beginning of a page's address.
 func (r *reader) relativePage(page string) string {
-	rest, below := strings.CutPrefix(page, r.root)
+	rest, underRoot := strings.CutPrefix(page, r.root)
 	switch {
-	case r.root == "" || !below:
+	case r.root == "" || !underRoot:
 		return page
 	case rest == "":
 		return "/"
@@ -243,9 +243,9 @@ func firstValue(v map[string]any, names []string) string {
 	return ""
 }
 
-func number(value any) (n float64, is bool) {
-	text, is := value.(json.Number)
-	if !is {
+func number(value any) (n float64, ok bool) {
+	text, ok := value.(json.Number)
+	if !ok {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(text.String(), 64)
@@ -277,13 +277,13 @@ func Compare(current, previous Report) (added, gone []Issue) {
 // once in others, subtract returns it twice.
 func subtract(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
-	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
-	left := map[identity]int{}
+	identityOf := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
+	remaining := map[identity]int{}
 	for _, i := range others {
-		left[of(i)]++
+		remaining[identityOf(i)]++
 	}
 	for _, i := range issues {
-		if left[of(i)]--; left[of(i)] < 0 {
+		if remaining[identityOf(i)]--; remaining[identityOf(i)] < 0 {
 			out = append(out, i)
 		}
 	}
@@ -301,15 +301,15 @@ type Group struct {
 // then by the number of issues, the largest first.
 func Groups(issues []Issue) []Group {
 	type identity struct{ severity, rule, text string }
-	at := map[identity]int{}
+	indexes := map[identity]int{}
 	seen := map[Issue]bool{}
 	var out []Group
 	for _, i := range issues {
 		key := identity{i.Severity, i.Rule, i.Text}
-		n, known := at[key]
+		n, known := indexes[key]
 		if !known {
 			n = len(out)
-			at[key] = n
+			indexes[key] = n
 			out = append(out, Group{Severity: i.Severity, Rule: i.Rule, Text: i.Text})
 		}
 		out[n].Count++

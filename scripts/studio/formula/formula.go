@@ -18,10 +18,10 @@ type Formula struct {
 	root node
 }
 
-// node computes the value of a part of a formula. Its parameter is a function that returns the
-// value of a metric. The node returns false if a metric has no value, or if the result is not a
-// finite number, for example after a division by zero.
-type node func(of func(key string) (float64, bool)) (float64, bool)
+// node computes the value of a part of a formula. valueOf returns the value of a metric. The node
+// returns false if a metric has no value, or if the result is not a finite number, for example
+// after a division by zero.
+type node func(valueOf func(key string) (float64, bool)) (float64, bool)
 
 // tokenPattern matches the next token and any spaces before it. A token is a number, a metric key
 // or a sign such as "+" or "(".
@@ -51,9 +51,11 @@ func Parse(text string) (*Formula, error) {
 // of first use.
 func (f *Formula) Keys() []string { return f.keys }
 
-// Value computes the value of the formula. Its parameter is a function that returns the value of a
-// metric. Value returns false if a metric has no value, or after a division by zero.
-func (f *Formula) Value(of func(key string) (float64, bool)) (float64, bool) { return f.root(of) }
+// Value computes the value of the formula. valueOf returns the value of a metric. Value returns
+// false if a metric has no value, or after a division by zero.
+func (f *Formula) Value(valueOf func(key string) (float64, bool)) (float64, bool) {
+	return f.root(valueOf)
+}
 
 // kind is the kind of a token.
 type kind int
@@ -93,7 +95,7 @@ func (p *parser) next() {
 	p.rest = p.rest[len(m[0]):]
 }
 
-func (p *parser) is(signs string) bool { return p.kind == sign && strings.Contains(signs, p.text) }
+func (p *parser) isSign(signs string) bool { return p.kind == sign && strings.Contains(signs, p.text) }
 
 func (p *parser) unexpected() error {
 	if p.kind == end {
@@ -115,21 +117,21 @@ func (p *parser) product(depth int) (node, error) {
 // chain parses operands separated by any of the signs, and combines them from left to right.
 func (p *parser) chain(signs string, operand func() (node, error)) (node, error) {
 	left, err := operand()
-	for err == nil && p.is(signs) {
+	for err == nil && p.isSign(signs) {
 		operator := p.text
 		p.next()
 		var right node
 		if right, err = operand(); err == nil {
-			left = combined(operator, left, right)
+			left = combine(operator, left, right)
 		}
 	}
 	return left, err
 }
 
-func combined(operator string, left, right node) node {
-	return func(of func(string) (float64, bool)) (float64, bool) {
-		a, hasLeft := left(of)
-		b, hasRight := right(of)
+func combine(operator string, left, right node) node {
+	return func(valueOf func(string) (float64, bool)) (float64, bool) {
+		a, hasLeft := left(valueOf)
+		b, hasRight := right(valueOf)
 		if !hasLeft || !hasRight {
 			return 0, false
 		}
@@ -163,21 +165,21 @@ func (p *parser) factor(depth int) (node, error) {
 		if !slices.Contains(p.formula.keys, text) {
 			p.formula.keys = append(p.formula.keys, text)
 		}
-		return func(of func(string) (float64, bool)) (float64, bool) { return of(text) }, nil
-	case p.is("-"):
+		return func(valueOf func(string) (float64, bool)) (float64, bool) { return valueOf(text) }, nil
+	case p.isSign("-"):
 		p.next()
 		operand, err := p.factor(depth + 1)
-		return func(of func(string) (float64, bool)) (float64, bool) {
-			v, ok := operand(of)
+		return func(valueOf func(string) (float64, bool)) (float64, bool) {
+			v, ok := operand(valueOf)
 			return -v, ok
 		}, err
-	case p.is("("):
+	case p.isSign("("):
 		p.next()
 		group, err := p.sum(depth + 1)
 		switch {
 		case err != nil:
 			return nil, err
-		case !p.is(")"):
+		case !p.isSign(")"):
 			return nil, errors.New("a parenthesis is not closed")
 		}
 		p.next()

@@ -1,5 +1,5 @@
-// Package localauth restricts a web page to people who know its token. They are either the owner of
-// this machine, or a team whose server is behind a TLS proxy. The package rejects requests from
+// Package localauth restricts a web page to people who know its token. The page is served either on
+// the user's own machine, or to a team from behind a TLS proxy. The package rejects requests from
 // other web pages, requests with a different host name, and requests from people without the token.
 // .github/SECURITY.md describes what it cannot protect against.
 package localauth
@@ -28,10 +28,10 @@ type Guard struct {
 }
 
 // New returns a guard for a host, which includes the port. secret returns a new unguessable string
-// on each call. opened may be nil; otherwise it is called once, when a browser first exchanges the
+// on each call. onOpen may be nil; otherwise it is called once, when a browser first exchanges the
 // token for the cookie.
-func New(host string, secret func() string, opened func()) *Guard {
-	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
+func New(host string, secret func() string, onOpen func()) *Guard {
+	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: onOpen}
 }
 
 // SignIn writes a page with a form that posts TokenField to SignInPath. wrong is set if the user
@@ -111,11 +111,11 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	case !g.hasSession(r):
 		g.reject(w, r)
 	case r.Method == http.MethodPost && !g.validForm(w, r):
-		again := "open the address that the studio printed when it started."
+		hint := "open the address that the studio printed when it started."
 		if g.signIn != nil {
-			again = "open the page again." // the request has a session, so the user need not sign in
+			hint = "open the page again." // the request has a session, so the user need not sign in
 		}
-		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and "+again)
+		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and "+hint)
 	default:
 		return true
 	}
@@ -140,7 +140,7 @@ func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request, token string
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: g.cookie(), Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.signIn != nil,
+		Name: g.cookieName(), Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.signIn != nil,
 	})
 	g.opened.Do(func() {
 		if g.onOpen != nil {
@@ -158,10 +158,10 @@ func (g *Guard) origin() string {
 	return "http://" + g.host
 }
 
-// cookie returns the name of the cookie. On this machine the name contains the port, because all
-// ports of a host share their cookies. Behind a proxy the name has the __Host- prefix. It makes
+// cookieName returns the name of the cookie. On this machine the name contains the port, because
+// all ports of a host share their cookies. Behind a proxy the name has the __Host- prefix. It makes
 // browsers reject the cookie unless it comes from this host over TLS.
-func (g *Guard) cookie() string {
+func (g *Guard) cookieName() string {
 	if g.signIn != nil {
 		return "__Host-workspace-studio"
 	}
@@ -170,7 +170,7 @@ func (g *Guard) cookie() string {
 }
 
 func (g *Guard) hasSession(r *http.Request) bool {
-	for _, c := range r.CookiesNamed(g.cookie()) {
+	for _, c := range r.CookiesNamed(g.cookieName()) {
 		if equalSecrets(c.Value, g.session) {
 			return true
 		}

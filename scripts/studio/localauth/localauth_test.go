@@ -47,7 +47,7 @@ func send(g *Guard, r request) *httptest.ResponseRecorder {
 	return w
 }
 
-func sessionCookie(g *Guard) string { return g.cookie() + "=" + g.session }
+func sessionCookie(g *Guard) string { return g.cookieName() + "=" + g.session }
 
 // Ensure a browser can exchange the token for a cookie that it sends only with same-site requests.
 // After the exchange, the address no longer contains the token.
@@ -85,9 +85,9 @@ func TestRefusals(t *testing.T) {
 		"no token":                    {method: "GET", target: "/"},
 		"an old token":                {method: "GET", target: "/?token=secret-0"},
 		"an empty token":              {method: "GET", target: "/?token="},
-		"the cookie of another start": {method: "GET", target: "/", cookie: g.cookie() + "=secret-0"},
+		"the cookie of another start": {method: "GET", target: "/", cookie: g.cookieName() + "=secret-0"},
 		"the cookie of another port":  {method: "GET", target: "/", cookie: "workspace-studio-1=" + g.session},
-		"the token as a cookie":       {method: "GET", target: "/", cookie: g.cookie() + "=" + g.token},
+		"the token as a cookie":       {method: "GET", target: "/", cookie: g.cookieName() + "=" + g.token},
 		"another host":                {method: "GET", target: "/", cookie: sessionCookie(g), host: "studio.example:41234"},
 		"the host without a port":     {method: "GET", target: "/", cookie: sessionCookie(g), host: "127.0.0.1"},
 		"another name of loopback":    {method: "GET", target: "/", cookie: sessionCookie(g), host: "localhost:41234"},
@@ -166,7 +166,7 @@ func TestPublicRefusals(t *testing.T) {
 		"the token in a form's URL":   {request{method: "POST", target: SignInPath + "?token=the-token"}, "sign in; wrong: true"},
 		"a wrong token":               {request{method: "POST", target: SignInPath, form: url.Values{TokenField: {"the-toke"}}}, "sign in; wrong: true"},
 		"an empty token":              {request{method: "POST", target: SignInPath}, "sign in; wrong: true"},
-		"the cookie of another start": {request{method: "GET", target: "/", cookie: g.cookie() + "=secret-0"}, "sign in; wrong: false"},
+		"the cookie of another start": {request{method: "GET", target: "/", cookie: g.cookieName() + "=secret-0"}, "sign in; wrong: false"},
 		"a form without the cookie":   {request{method: "POST", target: "/", form: form}, "sign in; wrong: false"},
 		"a form with an old token":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}}, "copy what you typed, and open the page again."},
 		"a form of another site":      {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},

@@ -39,7 +39,7 @@ type Operation struct {
 	ResponseExample  string // an example of a response's body, as indented JSON; may be empty
 	Secret           bool   // the response contains the secret of a key
 
-	listed string // the id of the first record in the example, if it is a list
+	exampleID string // the id of the first record in the example, if it is a list
 }
 
 // Parameter is a parameter of an operation. The example ids in the document do not exist in any
@@ -74,7 +74,7 @@ func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 // Lister returns an operation that lists records whose ids have the same prefix as id, or nil if
 // there is none.
 func (d *Document) Lister(id string) *Operation {
-	return d.find(func(o *Operation) bool { return prefix(id) != "" && prefix(o.listed) == prefix(id) })
+	return d.find(func(o *Operation) bool { return prefix(id) != "" && prefix(o.exampleID) == prefix(id) })
 }
 
 // ListerFor returns an operation that lists the records whose ids a parameter takes, or nil if
@@ -131,11 +131,11 @@ func (d *Document) Uses(id string) (out []Use) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Use) int { return deletesLast(a) - deletesLast(b) })
+	slices.SortStableFunc(out, func(a, b Use) int { return deleteRank(a) - deleteRank(b) })
 	return out
 }
 
-func deletesLast(u Use) int {
+func deleteRank(u Use) int {
 	if u.Method == http.MethodDelete {
 		return 1
 	}
@@ -169,12 +169,12 @@ func (d *Document) find(matches func(*Operation) bool) *Operation {
 	return nil
 }
 
-// OfRecord reports whether the operation's path names one record.
-func (o *Operation) OfRecord() bool { return strings.HasSuffix(o.Path, "}") }
+// HasRecordPath reports whether the operation's path names one record.
+func (o *Operation) HasRecordPath() bool { return strings.HasSuffix(o.Path, "}") }
 
-// AtPath returns the operations with the given path, in the order of the document. For the path of
-// a record, it also returns the operations below that path.
-func (d *Document) AtPath(path string) (out []*Operation) {
+// OperationsAtPath returns the operations with the given path, in the order of the document. For
+// the path of a record, it also returns the operations below that path.
+func (d *Document) OperationsAtPath(path string) (out []*Operation) {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
 			if o.Path == path || strings.HasSuffix(path, "}") && strings.HasPrefix(o.Path, path+"/") {
@@ -344,7 +344,7 @@ func (d *document) operation(path, method string, text []byte) (op *Operation, t
 	}
 	if raw.RequestBody != nil {
 		m := raw.RequestBody.Content["application/json"]
-		op.Body = &Body{Required: raw.RequestBody.Required, Sample: indented(m.Example)}
+		op.Body = &Body{Required: raw.RequestBody.Required, Sample: indentJSON(m.Example)}
 		if op.Body.Properties, err = d.properties(m.Schema); err != nil {
 			return nil, "", err
 		}
@@ -366,9 +366,9 @@ func (d *document) parameter(text json.RawMessage) (Parameter, error) {
 	}
 	out := Parameter{
 		Name: raw.Name, In: raw.In, About: cmp.Or(raw.Description, s.Description), Required: raw.Required,
-		Example: plain(raw.Example), Default: plain(s.Default),
+		Example: formatValue(raw.Example), Default: formatValue(s.Default),
 	}
-	out.Type, out.Choices, err = d.words(s)
+	out.Type, out.Choices, err = d.describeSchema(s)
 	return out, err
 }
 
@@ -384,7 +384,7 @@ func (d *document) properties(text json.RawMessage) (out []Property, err error) 
 			return nil, err
 		}
 		p := Property{Name: property.Name, About: inner.Description, Required: slices.Contains(s.Required, property.Name)}
-		if p.Type, p.Choices, err = d.words(inner); err != nil {
+		if p.Type, p.Choices, err = d.describeSchema(inner); err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -410,10 +410,10 @@ func (d *document) readExample(op *Operation, text json.RawMessage) error {
 		return err
 	}
 	m := raw.Content["application/json"]
-	op.ResponseExample = indented(m.Example)
+	op.ResponseExample = indentJSON(m.Example)
 	var list struct{ Items []struct{ ID string } }
 	if json.Unmarshal(m.Example, &list) == nil && len(list.Items) > 0 {
-		op.listed = list.Items[0].ID
+		op.exampleID = list.Items[0].ID
 	}
 	properties, err := d.properties(m.Schema)
 	op.Secret = slices.ContainsFunc(properties, func(p Property) bool { return p.Name == "secret" })
@@ -454,15 +454,16 @@ func (d *document) resolve(text json.RawMessage, out any) error {
 // typeWords are the names of JSON types for people.
 var typeWords = map[string]string{"string": "text", "integer": "whole number", "boolean": "true or false", "array": "list", "null": "null"}
 
-// words describes in words which values a schema allows. choices lists the values if there are few.
-func (d *document) words(s schema) (text string, choices []string, err error) {
+// describeSchema describes in words which values a schema allows. choices lists the values if there
+// are few.
+func (d *document) describeSchema(s schema) (text string, choices []string, err error) {
 	var kinds []string
 	for _, option := range s.AnyOf {
 		inner, err := d.schema(option)
 		if err != nil {
 			return "", nil, err
 		}
-		text, more, err := d.words(inner)
+		text, more, err := d.describeSchema(inner)
 		if err != nil {
 			return "", nil, err
 		}
@@ -482,7 +483,7 @@ func (d *document) words(s schema) (text string, choices []string, err error) {
 		case name == "array":
 			if items, err := d.schema(s.Items); err != nil {
 				return "", nil, err
-			} else if inner, more, err := d.words(items); err != nil {
+			} else if inner, more, err := d.describeSchema(items); err != nil {
 				return "", nil, err
 			} else if inner != "" {
 				kind, choices = "list of "+inner, append(choices, more...)
@@ -498,20 +499,20 @@ func (d *document) words(s schema) (text string, choices []string, err error) {
 }
 
 // limits describes a minimum and a maximum.
-func limits(least, most *json.Number, what string) string {
+func limits(minimum, maximum *json.Number, noun string) string {
 	switch {
-	case least != nil && most != nil:
-		return fmt.Sprintf(", %s to %s%s", *least, *most, what)
-	case most != nil:
-		return fmt.Sprintf(", at most %s%s", *most, what)
-	case least != nil:
-		return fmt.Sprintf(", at least %s%s", *least, what)
+	case minimum != nil && maximum != nil:
+		return fmt.Sprintf(", %s to %s%s", *minimum, *maximum, noun)
+	case maximum != nil:
+		return fmt.Sprintf(", at most %s%s", *maximum, noun)
+	case minimum != nil:
+		return fmt.Sprintf(", at least %s%s", *minimum, noun)
 	}
 	return ""
 }
 
-// indented indents JSON. It returns an empty string if there is no JSON.
-func indented(text json.RawMessage) string {
+// indentJSON indents JSON. It returns an empty string if there is no JSON.
+func indentJSON(text json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, text, "", "  ") != nil {
 		return ""
@@ -519,8 +520,8 @@ func indented(text json.RawMessage) string {
 	return out.String()
 }
 
-// plain formats a JSON value for a parameter. It removes the quotation marks of a string.
-func plain(value json.RawMessage) string {
+// formatValue formats a JSON value for a parameter. It removes the quotation marks of a string.
+func formatValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text

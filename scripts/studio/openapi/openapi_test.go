@@ -82,11 +82,11 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff([]string{"list_broadcast_plans", "list_context_content_types", "list_feedback"}, listers); diff != "" {
 		t.Errorf("the operations that list the ids of an idea (-want +got):\n%s", diff)
 	}
-	if at := d.AtPath(post.Path); len(at) != 2 || at[1] != post {
+	if at := d.OperationsAtPath(post.Path); len(at) != 2 || at[1] != post {
 		t.Errorf("at %s: %v", post.Path, at)
 	}
 	board := d.Operation("get_plan_board")
-	if at := d.AtPath(board.Path); !board.OfRecord() || post.OfRecord() || !slices.Contains(at, board) || !slices.Contains(at, d.Operation("create_plan_item")) {
+	if at := d.OperationsAtPath(board.Path); !board.HasRecordPath() || post.HasRecordPath() || !slices.Contains(at, board) || !slices.Contains(at, d.Operation("create_plan_item")) {
 		t.Errorf("at %s: %v", board.Path, at)
 	}
 }

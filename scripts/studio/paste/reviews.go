@@ -161,7 +161,7 @@ func jsonRows(text string) ([]row, error) {
 		return nil, fmt.Errorf("this is not valid JSON: %w", err)
 	}
 	list, ok := all.([]any)
-	if whole, is := all.(map[string]any); is {
+	if whole, isObject := all.(map[string]any); isObject {
 		for _, name := range []string{"reviews", "records", "data", "items"} {
 			if list, ok = whole[name].([]any); ok {
 				break
@@ -174,8 +174,8 @@ func jsonRows(text string) ([]row, error) {
 	var rows []row
 	for i, element := range list {
 		r := row{number: i + 1, fields: map[string]string{}}
-		object, is := element.(map[string]any)
-		if !is {
+		object, isObject := element.(map[string]any)
+		if !isObject {
 			r.problem = "is not an object"
 			rows = append(rows, r)
 			continue
@@ -198,7 +198,7 @@ func addFields(fields map[string]string, object map[string]any) {
 	var inner []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
-		if list, is := value.([]any); is && len(list) > 0 {
+		if list, isList := value.([]any); isList && len(list) > 0 {
 			value = list[0]
 		}
 		var text string
@@ -211,8 +211,8 @@ func addFields(fields map[string]string, object map[string]any) {
 		case json.Number:
 			text = value.String()
 		}
-		if known := property(name); known != "" && text != "" && fields[known] == "" {
-			fields[known] = text
+		if field := property(name); field != "" && text != "" && fields[field] == "" {
+			fields[field] = text
 		}
 	}
 	for _, object := range inner {
@@ -231,11 +231,11 @@ func (r row) review(source client.FeedbackSource, zone *time.Location) (record c
 		AppVersion: optional(f["version"]), Territory: optional(f["territory"]), Locale: optional(f["locale"]),
 	}
 	if text := f["source"]; text != "" {
-		known := client.FeedbackSource(strings.ReplaceAll(strings.ToLower(text), " ", "_"))
-		if !slices.Contains([]client.FeedbackSource{client.FeedbackSourceAppStore, client.FeedbackSourceGooglePlay, client.FeedbackSourceReddit}, known) {
+		rowSource := client.FeedbackSource(strings.ReplaceAll(strings.ToLower(text), " ", "_"))
+		if !slices.Contains([]client.FeedbackSource{client.FeedbackSourceAppStore, client.FeedbackSourceGooglePlay, client.FeedbackSourceReddit}, rowSource) {
 			return record, fmt.Sprintf("is from %q: it must be App Store, Google Play or Reddit", text)
 		}
-		record.Source = known
+		record.Source = rowSource
 	}
 	if text := f["rating"]; text != "" {
 		stars, err := strconv.ParseFloat(text, 64)

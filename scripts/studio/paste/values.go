@@ -20,7 +20,7 @@ type Value struct {
 // semicolon, a comma or a space. It returns the last value of each day. The error names the first
 // line that cannot be read.
 func Values(text string, unit units.Unit, today time.Time) (values []Value, err error) {
-	at := map[time.Time]int{}
+	indexes := map[time.Time]int{}
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -41,11 +41,11 @@ func Values(text string, unit units.Unit, today time.Time) (values []Value, err 
 		case day.After(today):
 			return nil, fmt.Errorf("line %d: %s is in the future", number, day.Format(time.DateOnly))
 		}
-		if i, known := at[day]; known {
+		if i, known := indexes[day]; known {
 			values[i].Value = value
 			continue
 		}
-		at[day] = len(values)
+		indexes[day] = len(values)
 		values = append(values, Value{day, value})
 	}
 	if len(values) == 0 {

@@ -74,11 +74,11 @@ type Range struct {
 func Ranges(now time.Time) []Range {
 	today := Day.Start(now)
 	first := Month.Start(today)
-	back := func(id, name string, days int) Range { return Range{id, name, today.AddDate(0, 0, 1-days), today} }
+	lastDays := func(id, name string, days int) Range { return Range{id, name, today.AddDate(0, 0, 1-days), today} }
 	return []Range{
 		{"month", "This month", first, first.AddDate(0, 1, -1)},
 		{"last-month", "Last month", first.AddDate(0, -1, 0), first.AddDate(0, 0, -1)},
-		back("7d", "7 days", 7), back("30d", "30 days", 30), back("90d", "90 days", 90),
+		lastDays("7d", "7 days", 7), lastDays("30d", "30 days", 30), lastDays("90d", "90 days", 90),
 		{"12m", "12 months", first.AddDate(0, -11, 0), first.AddDate(0, 1, -1)},
 	}
 }
@@ -169,15 +169,15 @@ func (r Range) Window(g Grain, now time.Time) Window {
 			w.FutureIndex = i + 1
 		}
 	}
-	back := len(w.Now)
+	distance := len(w.Now)
 	if g == Day {
-		back = w.days(r)
+		distance = w.daysBack(r)
 	}
 	for _, at := range w.Now {
-		w.Before = append(w.Before, g.Next(at, -back))
+		w.Before = append(w.Before, g.Next(at, -distance))
 	}
 	w.Against = w.Before[:w.OpenIndex]
-	if r.calendarMonth() && g == Day && w.OpenIndex == len(w.Now) {
+	if r.isNamedMonth() && g == Day && w.OpenIndex == len(w.Now) {
 		w.Against = nil
 		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
 			w.Against = append(w.Against, at)
@@ -186,16 +186,16 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	return w
 }
 
-// calendarMonth reports whether the range is "this month" or "last month".
-func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-month" }
+// isNamedMonth reports whether the range is "this month" or "last month".
+func (r Range) isNamedMonth() bool { return r.ID == "month" || r.ID == "last-month" }
 
-// days returns the distance in days between a day and the earlier day with which it is compared.
-// This is the smallest number of whole weeks for which the earlier days do not overlap the range.
-// In the current month, only the days that have ended are compared. So four weeks are enough until
-// the 28th day of the month has ended.
-func (w Window) days(r Range) int {
+// daysBack returns the distance in days between a day and the earlier day with which it is
+// compared. This is the smallest number of whole weeks for which the earlier days do not overlap
+// the range. In the current month, only the days that have ended are compared. So four weeks are
+// enough until the 28th day of the month has ended.
+func (w Window) daysBack(r Range) int {
 	n := len(w.Now)
-	if r.calendarMonth() {
+	if r.isNamedMonth() {
 		n = max(28, w.OpenIndex)
 	}
 	return (n + 6) / 7 * 7

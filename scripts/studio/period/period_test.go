@@ -21,10 +21,10 @@ func TestWindow(t *testing.T) {
 		return at
 	}
 	for _, c := range []struct {
-		id                  string
-		grain               Grain
-		buckets, open, next int
-		first, before       string
+		id                    string
+		grain                 Grain
+		buckets, open, future int
+		first, before         string
 	}{
 		{"month", Day, 30, 21, 22, "2026-11-01", "2026-10-04"},
 		{"last-month", Day, 31, 31, 31, "2026-10-01", "2026-08-27"},
@@ -43,7 +43,7 @@ func TestWindow(t *testing.T) {
 			Buckets, Open, Future int
 			First, Before         time.Time
 		}
-		want := window{c.buckets, c.open, c.next, day(c.first), day(c.before)}
+		want := window{c.buckets, c.open, c.future, day(c.first), day(c.before)}
 		if diff := cmp.Diff(want, window{len(w.Now), w.OpenIndex, w.FutureIndex, w.Now[0], w.Before[0]}); diff != "" {
 			t.Errorf("%s by %s (-want +got):\n%s", c.id, c.grain, diff)
 		}
@@ -124,7 +124,7 @@ func TestFullDays(t *testing.T) {
 		}
 		r := Range{From: c.grain.Start(now), To: now}
 		got := ""
-		if from, to, before, beforeTo, some := r.Window(c.grain, now).FullDays(now); some {
+		if from, to, before, beforeTo, ok := r.Window(c.grain, now).FullDays(now); ok {
 			for _, day := range []time.Time{from, to, before, beforeTo} {
 				got += " " + day.Format(time.DateOnly)
 			}

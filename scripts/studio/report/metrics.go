@@ -45,8 +45,8 @@ type Bucket struct {
 // weeksMax is how many weeks a sparkline shows, including the week of the report.
 const weeksMax = 13
 
-// metricReads are the calls for one metric.
-type metricReads struct {
+// metricCalls are the calls for one metric.
+type metricCalls struct {
 	series.Metric
 
 	weeks *batch.Result[client.Page[client.Point]]
@@ -55,21 +55,21 @@ type metricReads struct {
 
 // startMetrics starts the calls for the first metrics. Those with an active goal come first. A
 // derived metric needs no call, because it is computed from other metrics.
-func (r *reading) startMetrics() {
+func (r *builder) startMetrics() {
 	for _, m := range series.Of(r.definitions.Value.Items, r.goals.Value.Items) {
-		reads := &metricReads{Metric: m}
-		if r.metrics = append(r.metrics, reads); m.Kind == client.MetricsKindDerived || r.measured() > metricsMax {
+		calls := &metricCalls{Metric: m}
+		if r.metrics = append(r.metrics, calls); m.Kind == client.MetricsKindDerived || r.measuredCount() > metricsMax {
 			continue
 		}
-		reads.weeks = r.startPoints(m.Key, period.Week, r.monday.AddDate(0, 0, 7*(1-weeksMax)), r.monday)
+		calls.weeks = r.startPoints(m.Key, period.Week, r.monday.AddDate(0, 0, 7*(1-weeksMax)), r.monday)
 		if r.daysOver > 0 && r.daysOver < 7 && r.rollsUp(m) {
-			reads.days = r.startPoints(m.Key, period.Day, r.monday.AddDate(0, 0, -7), r.monday.AddDate(0, 0, 6))
+			calls.days = r.startPoints(m.Key, period.Day, r.monday.AddDate(0, 0, -7), r.monday.AddDate(0, 0, 6))
 		}
 	}
 }
 
-// measured returns how many of the metrics are not derived.
-func (r *reading) measured() (n int) {
+// measuredCount returns how many of the metrics are not derived.
+func (r *builder) measuredCount() (n int) {
 	for _, m := range r.metrics {
 		if m.Kind != client.MetricsKindDerived {
 			n++
@@ -79,11 +79,11 @@ func (r *reading) measured() (n int) {
 }
 
 // rollsUp reports whether the daily values of a metric can be combined into weekly ones.
-func (r *reading) rollsUp(m series.Metric) bool {
+func (r *builder) rollsUp(m series.Metric) bool {
 	return m.Aggregation != client.MetricsAggregationNone
 }
 
-func (r *reading) startPoints(key string, grain period.Grain, from, to time.Time) *batch.Result[client.Page[client.Point]] {
+func (r *builder) startPoints(key string, grain period.Grain, from, to time.Time) *batch.Result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)), Total: client.Value(true),
 	}
@@ -100,7 +100,7 @@ type metricValues struct {
 
 // metricRows returns the rows of the metrics. omitted is the number of metrics that have no row. A
 // derived metric has no row if its formula contains a metric without values.
-func (r *reading) metricRows() (rows []Metric, omitted int) {
+func (r *builder) metricRows() (rows []Metric, omitted int) {
 	rows = []Metric{}
 	values := map[string]metricValues{}
 	for _, m := range r.metrics {
@@ -131,14 +131,14 @@ func bareKey(key string) string { return strings.TrimPrefix(key, "custom.") }
 // values returns the values of a metric that was read. If the week is over, they are the service's
 // roll-ups of both weeks. Otherwise, the finished days of both weeks are combined as the service
 // combines them.
-func (r *reading) values(m *metricReads) (out metricValues) {
-	for _, read := range []*batch.Result[client.Page[client.Point]]{m.weeks, m.days} {
+func (r *builder) values(m *metricCalls) (out metricValues) {
+	for _, result := range []*batch.Result[client.Page[client.Point]]{m.weeks, m.days} {
 		switch {
-		case read == nil || read.Known:
-		case attention.RefusesTotal(read.Err):
+		case result == nil || result.Known:
+		case attention.RefusesTotal(result.Err):
 			return metricValues{note: "it has values by part only, and no total"}
 		default:
-			r.AddFailure(partMetrics, read.Err)
+			r.AddFailure(partMetrics, result.Err)
 			return metricValues{note: "it could not be read"}
 		}
 	}
@@ -159,7 +159,7 @@ func (r *reading) values(m *metricReads) (out metricValues) {
 	switch {
 	case r.daysOver == 7:
 		out.now, out.before = out.weeks[weeksMax-1], out.weeks[weeksMax-2]
-		out.note = whyNotWeeks(out.weeks)
+		out.note = comparisonProblem(out.weeks)
 	case r.daysOver == 0: // nothing can be compared yet
 		out.before = out.weeks[weeksMax-2]
 	case m.days == nil:
@@ -170,10 +170,10 @@ func (r *reading) values(m *metricReads) (out metricValues) {
 	return out
 }
 
-// whyNotWeeks says why the last two weeks cannot be compared, or returns "". The service does not
-// say how many days of a week have values. So the first week with a value is not compared: its
+// comparisonProblem says why the last two weeks cannot be compared, or returns "". The service does
+// not say how many days of a week have values. So the first week with a value is not compared: its
 // values may start in the middle of the week, and the metric would seem to have grown.
-func whyNotWeeks(weeks []chart.Value) string {
+func comparisonProblem(weeks []chart.Value) string {
 	first := slices.IndexFunc(weeks, func(v chart.Value) bool { return v.OK })
 	switch {
 	case first < 0 || !weeks[weeksMax-1].OK:
@@ -187,7 +187,7 @@ func whyNotWeeks(weeks []chart.Value) string {
 }
 
 // daysOfTwoWeeks returns the days of the previous week, followed by those of the report's week.
-func (r *reading) daysOfTwoWeeks() (out []time.Time) {
+func (r *builder) daysOfTwoWeeks() (out []time.Time) {
 	for i := range 14 {
 		out = append(out, r.monday.AddDate(0, 0, i-7))
 	}
@@ -204,9 +204,9 @@ func (v *metricValues) setDays(s span, m series.Metric, days []chart.Value) {
 		v.note = "no daily values"
 	case !v.before.OK:
 		v.note = "no value for the same days before"
-	case series.Present(before) < series.Present(now):
+	case series.CountKnown(before) < series.CountKnown(now):
 		v.note = "the same days before have fewer values"
-	case m.Total() && series.Present(now) < series.Present(before): // the values of a day may not have been pushed yet
+	case m.Total() && series.CountKnown(now) < series.CountKnown(before): // the values of a day may not have been pushed yet
 		v.note = "the same days before have more values"
 	}
 }
@@ -219,16 +219,16 @@ func derive(m series.Metric, values map[string]metricValues) (out metricValues, 
 		return out, false
 	}
 	for _, key := range parsed.Keys() {
-		v, read := values[bareKey(key)]
-		if !read || len(v.weeks) == 0 {
+		v, ok := values[bareKey(key)]
+		if !ok || len(v.weeks) == 0 {
 			return out, false
 		}
 		if v.note != "" {
 			out.note = "one of its metrics cannot be compared"
 		}
 	}
-	compute := func(of func(metricValues) chart.Value) chart.Value {
-		v, ok := parsed.Value(func(key string) (float64, bool) { v := of(values[bareKey(key)]); return v.V, v.OK })
+	compute := func(valueOf func(metricValues) chart.Value) chart.Value {
+		v, ok := parsed.Value(func(key string) (float64, bool) { v := valueOf(values[bareKey(key)]); return v.V, v.OK })
 		return chart.Value{V: v, OK: ok}
 	}
 	out.unit = units.Unit{Name: m.UnitName}
@@ -240,7 +240,7 @@ func derive(m series.Metric, values map[string]metricValues) (out metricValues, 
 	return out, true
 }
 
-func (r *reading) row(m series.Metric, v metricValues) Metric {
+func (r *builder) row(m series.Metric, v metricValues) Metric {
 	out := Metric{Key: m.Key, Name: phrase.Excerpt(m.Name, 60), How: m.How(), Note: v.note, values: v.weeks, over: r.daysOver == 7, Weeks: []Bucket{}}
 	for i, week := range v.weeks {
 		out.Weeks = append(out.Weeks, Bucket{client.Day(r.monday.AddDate(0, 0, 7*(i+1-weeksMax))), number(week)})

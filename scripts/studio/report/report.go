@@ -82,12 +82,12 @@ type Review struct {
 
 // Board is a roadmap board that was published.
 type Board struct {
-	Name    string   `json:"name"`
-	Text    string   `json:"text"`    // when the board was published, in words
-	Since   bool     `json:"since"`   // the board was published again after the week, so it is unknown what was published in the week
-	Created []string `json:"created"` // titles of live items that were created in the week
-	Edited  []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
-	Live    string   `json:"live"`    // how many items visitors see
+	Name             string   `json:"name"`
+	Text             string   `json:"text"`    // when the board was published, in words
+	RepublishedLater bool     `json:"since"`   // the board was published again after the week, so it is unknown what was published in the week
+	Created          []string `json:"created"` // titles of live items that were created in the week
+	Edited           []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
+	Live             string   `json:"live"`    // how many items visitors see
 }
 
 // Posts contains the posts of the week and the upcoming ones.
@@ -155,8 +155,8 @@ var ErrFuture = errors.New("the week has not begun")
 // ErrNothingRead means that the key has none of the scopes that the report needs.
 var ErrNothingRead = errors.New("the key has no scope that reads metrics, goals, reviews, the roadmap, posts or audits, so there is nothing to report")
 
-// reading holds the calls of one report.
-type reading struct {
+// builder holds the calls of one report, and builds the report from their results.
+type builder struct {
 	*batch.Reader
 	span
 
@@ -167,7 +167,7 @@ type reading struct {
 	boards                               *batch.Result[client.Page[client.Board]]
 	scheduled, posts                     *batch.Result[client.Page[client.Post]]
 	audits                               *batch.Result[client.Page[client.AuditSummary]]
-	metrics                              []*metricReads
+	metrics                              []*metricCalls
 	reviews                              *batch.Result[reviewPages]
 	live                                 []*batch.Result[client.Page[client.LiveItem]]
 	items                                []*batch.Result[client.Page[client.Item]]
@@ -182,7 +182,7 @@ func Read(ctx context.Context, api *client.Client, name string, now time.Time) (
 	if err != nil {
 		return Report{}, err
 	}
-	r := &reading{Reader: reader}
+	r := &builder{Reader: reader}
 	r.startLists()
 	r.Wait()
 	if r.Sent() == 0 {
@@ -207,7 +207,7 @@ func (r Report) FailedParts() []batch.Gap {
 }
 
 // startLists starts the calls that do not depend on the week.
-func (r *reading) startLists() {
+func (r *builder) startLists() {
 	r.company = batch.Start(r.Reader, partCompany, "company:read", func(ctx context.Context) (client.Company, error) { return r.API.GetCompany(ctx) })
 	r.definitions = attention.ListDefinitions(r.Reader, partMetrics)
 	r.goals = attention.ListGoals(r.Reader, partGoals)
@@ -224,7 +224,7 @@ func (r *reading) startLists() {
 
 // companyClock returns the clock of the company's time zone, or of UTC if the company could not be
 // read.
-func (r *reading) companyClock() civiltime.Clock {
+func (r *builder) companyClock() civiltime.Clock {
 	if !r.company.Known {
 		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
 	}
@@ -233,7 +233,7 @@ func (r *reading) companyClock() civiltime.Clock {
 
 // startWeek starts the calls that depend on the week. The service filters by UTC days, so the calls
 // read one more day at each end.
-func (r *reading) startWeek() (judge func() []attention.Judgement) {
+func (r *builder) startWeek() (judge func() []attention.Judgement) {
 	r.startMetrics()
 	active := slices.DeleteFunc(slices.Clone(r.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })
 	judge = attention.JudgeGoals(r.Reader, partGoals, active, r.definitions.Value.Items, goalMetricsMax, r.now)
@@ -249,7 +249,7 @@ func (r *reading) startWeek() (judge func() []attention.Judgement) {
 }
 
 // startBoards starts the calls for the items of the boards that were published in the week.
-func (r *reading) startBoards() {
+func (r *builder) startBoards() {
 	if r.boards.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: partRoadmap, Reason: fmt.Sprintf("only the first %d boards were read", len(r.boards.Value.Items))})
 	}
@@ -264,7 +264,7 @@ func (r *reading) startBoards() {
 	r.live, r.items = make([]*batch.Result[client.Page[client.LiveItem]], len(boards)), make([]*batch.Result[client.Page[client.Item]], len(boards))
 	started := 0
 	for i, b := range boards {
-		if at, _ := b.PublishedAt.Get(); !r.has(at) || started == boardsMax {
+		if at, _ := b.PublishedAt.Get(); !r.inWeek(at) || started == boardsMax {
 			continue
 		}
 		started++
@@ -278,7 +278,7 @@ func (r *reading) startBoards() {
 }
 
 // report combines the results of the calls into a report.
-func (r *reading) report(goals []attention.Judgement) Report {
+func (r *builder) report(goals []attention.Judgement) Report {
 	out := Report{
 		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
 		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.clock.Name, ZoneNote: r.clock.Note,
@@ -291,7 +291,7 @@ func (r *reading) report(goals []attention.Judgement) Report {
 	return out
 }
 
-func (r *reading) goalsOf(all []attention.Judgement) []Goal {
+func (r *builder) goalsOf(all []attention.Judgement) []Goal {
 	out := []Goal{}
 	if len(all) > goalsMax {
 		r.AddGap(batch.Gap{Part: partGoals, Reason: fmt.Sprintf("only the %d with the highest priority are listed, of %d", goalsMax, len(all))})
@@ -310,7 +310,7 @@ func (r *reading) goalsOf(all []attention.Judgement) []Goal {
 }
 
 // roadmap returns the boards that were published in the week or after it.
-func (r *reading) roadmap() []Board {
+func (r *builder) roadmap() []Board {
 	out := []Board{}
 	left := 0
 	for i, b := range r.boards.Value.Items {
@@ -321,8 +321,8 @@ func (r *reading) roadmap() []Board {
 		at := b.PublishedAt.Or(time.Time{})
 		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
 		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.clock.Soon(at))
-		switch row.Since = !r.has(at); {
-		case row.Since:
+		switch row.RepublishedLater = !r.inWeek(at); {
+		case row.RepublishedLater:
 			row.Text += ", after this week (earlier versions are not listed here)"
 		case r.live[i] == nil:
 			row.Text += "; its items were not read"
@@ -348,34 +348,34 @@ func (b *Board) setItems(s span, publishedAt time.Time, live client.Page[client.
 		i := byID[l.ID]
 		created, edited := i.CreatedAt.Or(time.Time{}), i.UpdatedAt.Or(time.Time{})
 		switch title := phrase.Excerpt(l.Title, 80); {
-		case s.has(created):
+		case s.inWeek(created):
 			b.Created = append(b.Created, title)
-		case s.has(edited) && !edited.After(publishedAt):
+		case s.inWeek(edited) && !edited.After(publishedAt):
 			b.Edited = append(b.Edited, title)
 		}
 	}
 	b.Created, b.Edited = listUpTo(b.Created, titlesMax), listUpTo(b.Edited, titlesMax)
-	b.Live = count(len(live.Items), live.Next != "", "item", "items") + " live"
+	b.Live = countText(len(live.Items), live.Next != "", "item", "items") + " live"
 }
 
 // listUpTo returns the first elements of a list. If it leaves out any, it adds an element that says
 // how many.
-func listUpTo(all []string, most int) []string {
-	if len(all) <= most {
+func listUpTo(all []string, limit int) []string {
+	if len(all) <= limit {
 		return all
 	}
-	return append(all[:most:most], fmt.Sprintf("and %d more", len(all)-most))
+	return append(all[:limit:limit], fmt.Sprintf("and %d more", len(all)-limit))
 }
 
-// count formats a number of records with its noun. If more is true, there are more than n.
-func count(n int, more bool, one, many string) string {
+// countText formats a number of records with its noun. If more is true, there are more than n.
+func countText(n int, more bool, one, many string) string {
 	if more {
 		return fmt.Sprintf("%d+ %s", n, many)
 	}
 	return phrase.Plural(n, one, many)
 }
 
-func (r *reading) postsOfWeek() Posts {
+func (r *builder) postsOfWeek() Posts {
 	out := Posts{Read: r.posts.Known, NextRead: r.scheduled.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
 	if r.posts.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
@@ -383,11 +383,11 @@ func (r *reading) postsOfWeek() Posts {
 	for _, p := range r.posts.Value.Items {
 		switch p.Status.Or("") {
 		case client.BroadcastPostStatusPublished:
-			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); r.has(at) {
+			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); r.inWeek(at) {
 				out.Sent = append(out.Sent, r.post(p, at))
 			}
 		case client.BroadcastPostStatusFailed:
-			if at := p.ScheduledFor.Or(p.UpdatedAt.Or(time.Time{})); r.has(at) {
+			if at := p.ScheduledFor.Or(p.UpdatedAt.Or(time.Time{})); r.inWeek(at) {
 				out.Failed = append(out.Failed, r.post(p, at))
 			}
 		}
@@ -404,12 +404,12 @@ func (r *reading) postsOfWeek() Posts {
 		}
 	}
 	if overdue > 0 {
-		out.Overdue = count(overdue, overdue == len(r.scheduled.Value.Items) && r.scheduled.Value.Next != "", "post", "posts") + " overdue now"
+		out.Overdue = countText(overdue, overdue == len(r.scheduled.Value.Items) && r.scheduled.Value.Next != "", "post", "posts") + " overdue now"
 	}
 	return out
 }
 
-func (r *reading) post(p client.Post, at time.Time) Post {
+func (r *builder) post(p client.Post, at time.Time) Post {
 	return Post{
 		ID: p.ID, at: at, When: r.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
 		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
@@ -417,12 +417,12 @@ func (r *reading) post(p client.Post, at time.Time) Post {
 }
 
 // auditsOfWeek returns the audits that ended in the week, newest first.
-func (r *reading) auditsOfWeek() []Audit {
+func (r *builder) auditsOfWeek() []Audit {
 	out := []Audit{}
 	all := r.audits.Value.Items
 	for i, a := range all {
 		at := a.FinishedAt.Or(a.StartedAt.Or(time.Time{}))
-		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.has(at) {
+		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.inWeek(at) {
 			continue
 		}
 		row := Audit{ID: a.ID, Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}

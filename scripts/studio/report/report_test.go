@@ -42,8 +42,8 @@ func refusal(status int, retryAfter string) *http.Response {
 // field of the report is the number of requests sent.
 func read(t *testing.T, s *apitest.Service, c *demotest.Counter, week string, scopes ...auth.Scope) (report.Report, error) {
 	t.Helper()
-	c.Next = demotest.Direct{Handler: s.Handler}
-	api, err := client.New("https://api.example", s.Key(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
+	c.Next = demotest.HandlerTransport{Handler: s.Handler}
+	api, err := client.New("https://api.example", s.IssueKey(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
 		client.WithSleep(func(ctx context.Context, d time.Duration) error { s.Clock.Advance(d); return ctx.Err() }))
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +68,9 @@ func pages(t *testing.T, r report.Report) map[string]string {
 // spaces matches runs of spaces, including non-breaking ones.
 var spaces = regexp.MustCompile(`[ \x{a0}]+`)
 
-// has fails the test unless text contains the given strings. It ignores the widths of columns. name
-// appears in the test's messages.
-func has(t *testing.T, name, text string, want ...string) {
+// checkContains fails the test unless text contains the given strings. It ignores the widths of
+// columns. name appears in the test's messages.
+func checkContains(t *testing.T, name, text string, want ...string) {
 	t.Helper()
 	text = spaces.ReplaceAllString(text, " ")
 	for _, w := range want {
@@ -163,7 +163,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := r.Text()
-	has(t, "text", text, "Week 32, Aug 3 to Aug 9, 2026", "Pacific/Auckland. Read Tue, Aug 11, 2026, 21:30.",
+	checkContains(t, "text", text, "Week 32, Aug 3 to Aug 9, 2026", "Pacific/Auckland. Read Tue, Aug 11, 2026, 21:30.",
 		"The week  Week before", "Sales   175        126          +39 %", "Visits  700        700          no change", "Rate    25 %       18 %         +7 points", "Young   30         3", "the week before is the first with values", "Parts   –          –", "no total",
 		"Sell: behind: 190 of 1,000 in July, on pace would be 500, due Sep 1, 2026",
 		"3 reviews and mentions, 2 the week before, 3.5 stars on average, 1 without stars", "1 reply to approve",
@@ -176,7 +176,7 @@ func TestWeekOfCompany(t *testing.T) {
 	}
 
 	// The weekly values must equal those of the API.
-	api := s.Call(t, s.Key(t), "list_metric_points", map[string]any{"metricKey": "a.sales", "grain": "week", "from": "2026-08-03", "to": "2026-08-03", "total": true}).Items(t)
+	api := s.Call(t, s.IssueKey(t), "list_metric_points", map[string]any{"metricKey": "a.sales", "grain": "week", "from": "2026-08-03", "to": "2026-08-03", "total": true}).Items(t)
 	if got := r.Metrics[0].Value; got == nil || len(api) != 1 || *got != api[0]["value"] {
 		t.Errorf("the value of the week is %v, and that of the API %v", got, api)
 	}
@@ -191,13 +191,13 @@ func TestWeekOfCompany(t *testing.T) {
 		}
 	}
 	requireSelfContained(t, pages(t, r)["HTML"])
-	has(t, "HTML", pages(t, r)["HTML"], `<svg class="spark"`, "Sales by week", `<rect class="fill star"`, "&lt;script&gt;")
+	checkContains(t, "HTML", pages(t, r)["HTML"], `<svg class="spark"`, "Sales by week", `<rect class="fill star"`, "&lt;script&gt;")
 
 	// On Tuesday evening in Auckland, Monday is over both there and in UTC.
-	this, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
-	has(t, "this week", this.Text(), "Week 33", "Mon  Same days before  Change", "Sales   29   22                +32 %", "Rate    29 %  22 %", "values are those of Mon, against the same days of the week before", "counted until the same weekday and time")
-	if err != nil || this.Reviews.Count != 1 || this.Reviews.Before != 1 || this.Over || this.Calls != 12+4+4+1 {
-		t.Errorf("this week: %v, %d reviews, %d before, over %t, %d calls", err, this.Reviews.Count, this.Reviews.Before, this.Over, this.Calls)
+	thisWeek, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
+	checkContains(t, "this week", thisWeek.Text(), "Week 33", "Mon  Same days before  Change", "Sales   29   22                +32 %", "Rate    29 %  22 %", "values are those of Mon, against the same days of the week before", "counted until the same weekday and time")
+	if err != nil || thisWeek.Reviews.Count != 1 || thisWeek.Reviews.Before != 1 || thisWeek.Over || thisWeek.Calls != 12+4+4+1 {
+		t.Errorf("this week: %v, %d reviews, %d before, over %t, %d calls", err, thisWeek.Reviews.Count, thisWeek.Reviews.Before, thisWeek.Over, thisWeek.Calls)
 	}
 	if _, err := read(t, s, &demotest.Counter{}, "2026-W34"); !errors.Is(err, report.ErrFuture) {
 		t.Errorf("the next week: %v", err)
@@ -208,9 +208,9 @@ func TestWeekOfCompany(t *testing.T) {
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",
 	} {
 		narrow, err := read(t, s, &demotest.Counter{}, "2026-W32", scope, "company:read")
-		has(t, string(scope), narrow.Text(), want)
+		checkContains(t, string(scope), narrow.Text(), want)
 		if scope != "metrics:read" {
-			has(t, string(scope), narrow.Text(), "Not in this report: metrics (the key lacks the scope metrics:read).")
+			checkContains(t, string(scope), narrow.Text(), "Not in this report: metrics (the key lacks the scope metrics:read).")
 		}
 		if err != nil || len(narrow.FailedParts()) > 0 {
 			t.Errorf("%s: %v, %v", scope, err, narrow.FailedParts())
@@ -219,21 +219,21 @@ func TestWeekOfCompany(t *testing.T) {
 	if _, err := read(t, s, &demotest.Counter{}, report.LastWeek, "keys:read"); !errors.Is(err, report.ErrNothingRead) {
 		t.Errorf("no scope of the report: %v", err)
 	}
-	utc, err := read(t, s, &demotest.Counter{}, "2026-W32", "feedback:read")
-	if err != nil || utc.TimeZone != "UTC" || utc.Reviews.Count != 3 {
-		t.Errorf("without the company: %v, %s, %d reviews", err, utc.TimeZone, utc.Reviews.Count)
+	utcReport, err := read(t, s, &demotest.Counter{}, "2026-W32", "feedback:read")
+	if err != nil || utcReport.TimeZone != "UTC" || utcReport.Reviews.Count != 3 {
+		t.Errorf("without the company: %v, %s, %d reviews", err, utcReport.TimeZone, utcReport.Reviews.Count)
 	}
 
 	// The report retries a 429 after the delay in its Retry-After header, and lists a part that
 	// fails as a gap.
-	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
+	retried, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n%3 == 0 && n < 30 {
 			return refusal(http.StatusTooManyRequests, "1")
 		}
 		return nil
 	}}, "2026-W32")
-	if err != nil || len(again.NotRead) > 0 || again.Reviews.Count != 3 || len(again.Metrics) != 5 {
-		t.Errorf("after 429: %v, %v", err, again.NotRead)
+	if err != nil || len(retried.NotRead) > 0 || retried.Reviews.Count != 3 || len(retried.Metrics) != 5 {
+		t.Errorf("after 429: %v, %v", err, retried.NotRead)
 	}
 	broken, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, "/posts") || strings.Contains(r.URL.RawQuery, "metricKey=a.visits") {
@@ -241,19 +241,19 @@ func TestWeekOfCompany(t *testing.T) {
 		}
 		return nil
 	}}, "2026-W32")
-	has(t, "parts that fail", broken.Text(), "Not in this report: posts (refused).", "Visits – – it could not be read")
+	checkContains(t, "parts that fail", broken.Text(), "Not in this report: posts (refused).", "Visits – – it could not be read")
 	if err != nil || len(broken.FailedParts()) != 2 {
 		t.Errorf("parts that fail: %v, %v", err, broken.FailedParts())
 	}
-	half, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
+	partial, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if q := r.URL.Query(); q.Get("replyStatus") != "" || q.Get("status") == "scheduled" {
 			return refusal(http.StatusForbidden, "")
 		}
 		return nil
 	}}, "2026-W32")
-	has(t, "half of a part", half.Text(), "3 reviews and mentions", "Now waiting: not known", "Sent: 2")
-	if err != nil || strings.Contains(half.Text(), "none is scheduled") {
-		t.Errorf("half of a part: %v\n%s", err, half.Text())
+	checkContains(t, "half of a part", partial.Text(), "3 reviews and mentions", "Now waiting: not known", "Sent: 2")
+	if err != nil || strings.Contains(partial.Text(), "none is scheduled") {
+		t.Errorf("half of a part: %v\n%s", err, partial.Text())
 	}
 }
 
@@ -267,7 +267,7 @@ func TestRoadmap(t *testing.T) {
 	}
 	demotest.Load(t, s, line("board", demo.Record{"id": "brd_1", "name": "Public"}), line("board", demo.Record{"id": "brd_2", "name": "Never published"}),
 		item("old", "2026-07-01T00:00:00Z"), item("edited", "2026-07-01T00:00:00Z"), item("new", "2026-08-10T08:00:00Z"))
-	key := s.Key(t)
+	key := s.IssueKey(t)
 	s.Send(t, key, "PATCH", "/v1/companies/{companyId}/plan/items/itm_edited", `{"summary":"Better"}`)
 	s.Send(t, key, "POST", "/v1/companies/{companyId}/plan/boards/brd_1/publish", `{}`)
 	s.Clock.Advance(time.Minute)
@@ -276,12 +276,12 @@ func TestRoadmap(t *testing.T) {
 	if err != nil || r.Calls != 12+2 {
 		t.Errorf("%v, %d calls", err, r.Calls)
 	}
-	has(t, "text", r.Text(), "Public: version 1, published Tue, Aug 11, 09:30\n    created this week: Item new\n    edited this week: Item edited\n    3 items live")
+	checkContains(t, "text", r.Text(), "Public: version 1, published Tue, Aug 11, 09:30\n    created this week: Item new\n    edited this week: Item edited\n    3 items live")
 	before, err := read(t, s, &demotest.Counter{}, report.LastWeek)
 	if err != nil {
 		t.Error(err)
 	}
-	has(t, "the week before", before.Text(), "Public: version 1, published Tue, Aug 11, 09:30, after this week (earlier versions are not listed here)")
+	checkContains(t, "the week before", before.Text(), "Public: version 1, published Tue, Aug 11, 09:30, after this week (earlier versions are not listed here)")
 }
 
 var resourcePattern = regexp.MustCompile(`(?i)<(script|link|img|iframe|object|embed|form)\b|\b(src|href|action|background)\s*=|url\(|@import|\son[a-z]+\s*=`)
@@ -338,7 +338,7 @@ func TestManyRecords(t *testing.T) {
 	}
 	demotest.Load(t, s, lines...)
 	for i := range 5 {
-		s.Send(t, s.Key(t), "POST", fmt.Sprintf("/v1/companies/{companyId}/plan/boards/brd_%d/publish", i), `{}`)
+		s.Send(t, s.IssueKey(t), "POST", fmt.Sprintf("/v1/companies/{companyId}/plan/boards/brd_%d/publish", i), `{}`)
 	}
 	for week, calls := range map[string]int{report.ThisWeek: 48, report.LastWeek: 33} { // the boards were published this week
 		r, err := read(t, s, &demotest.Counter{}, week)
@@ -352,7 +352,7 @@ func TestManyRecords(t *testing.T) {
 			t.Error(err)
 		}
 		if week == report.ThisWeek {
-			has(t, week, r.Text(), "1000+ reviews and mentions", "200+ reviews without a reply", "4 metrics are left out", "Not in this report: reviews (only the 1000 latest of both weeks were read).", "posts (only the 200 latest of the week were read)", "and 4 more", "its items were not read")
+			checkContains(t, week, r.Text(), "1000+ reviews and mentions", "200+ reviews without a reply", "4 metrics are left out", "Not in this report: reviews (only the 1000 latest of both weeks were read).", "posts (only the 200 latest of the week were read)", "and 4 more", "its items were not read")
 		}
 	}
 }

@@ -21,7 +21,7 @@ type reviewPages struct {
 }
 
 // startReviews starts the calls for the reviews of both weeks, one page after another.
-func (r *reading) startReviews() *batch.Result[reviewPages] {
+func (r *builder) startReviews() *batch.Result[reviewPages] {
 	in := client.ListFeedbackInput{
 		PostedFrom: client.Value(client.Day(r.monday.AddDate(0, 0, -8))), PostedTo: client.Value(client.Day(r.monday.AddDate(0, 0, 7))), Limit: client.Value(200),
 	}
@@ -45,7 +45,7 @@ func (r *reading) startReviews() *batch.Result[reviewPages] {
 	})
 }
 
-func (r *reading) reviewsOfWeek() Reviews {
+func (r *builder) reviewsOfWeek() Reviews {
 	out := Reviews{Waiting: []string{}}
 	if r.reviews == nil || !r.reviews.Known {
 		return out
@@ -56,7 +56,7 @@ func (r *reading) reviewsOfWeek() Reviews {
 	for _, f := range r.reviews.Value.reviews {
 		at := f.PostedAt.Or(time.Time{})
 		oldest = at
-		if !r.has(at) {
+		if !r.inWeek(at) {
 			if r.inWeekBefore(at) {
 				out.Before++
 			}
@@ -71,14 +71,14 @@ func (r *reading) reviewsOfWeek() Reviews {
 		out.Stars[stars-1]++
 		sum, rated = sum+stars, rated+1
 		if out.Worst == nil || stars < out.Worst.Stars {
-			out.Worst = worst(f, stars)
+			out.Worst = newReview(f, stars)
 		}
 	}
 	if rated > 0 {
 		out.Average = units.Number(float64(sum)/float64(rated), 1, 1)
 	}
 	cut := r.reviews.Value.cut
-	out.HasBefore = !cut || oldest.Before(r.moment(-7))
+	out.HasBefore = !cut || oldest.Before(r.dayStart(-7))
 	if out.More = cut && !oldest.Before(r.start); cut && !out.HasBefore {
 		r.AddGap(batch.Gap{Part: partReviews, Reason: fmt.Sprintf("only the %d latest of both weeks were read", len(r.reviews.Value.reviews))})
 	}
@@ -94,8 +94,8 @@ func (r *reading) reviewsOfWeek() Reviews {
 	return out
 }
 
-// worst returns the parts of a review that the page of the week shows.
-func worst(f client.Feedback, stars int) *Review {
+// newReview returns the parts of a review that the page of the week shows.
+func newReview(f client.Feedback, stars int) *Review {
 	return &Review{
 		ID: f.ID, Stars: stars, Title: phrase.Excerpt(cmp.Or(f.Title.Or(""), f.Body.Or(""), "(no text)"), 80), Text: phrase.Excerpt(f.Body.Or(""), 400),
 		By: phrase.Excerpt(f.AuthorName.Or("somebody"), 40) + ", " + phrase.Words(string(f.Source.Or(""))),
@@ -104,9 +104,9 @@ func worst(f client.Feedback, stars int) *Review {
 
 // waitingText formats the number of reviews in a list with its noun. It returns "" if the list
 // could not be read.
-func waitingText(read *batch.Result[client.Page[client.Feedback]], one, many string) string {
-	if !read.Known {
+func waitingText(list *batch.Result[client.Page[client.Feedback]], one, many string) string {
+	if !list.Known {
 		return ""
 	}
-	return count(len(read.Value.Items), read.Value.Next != "", one, many)
+	return countText(len(list.Value.Items), list.Value.Next != "", one, many)
 }

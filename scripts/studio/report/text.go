@@ -75,7 +75,7 @@ func (g Goal) StateText() string { return stateWords[g.State] }
 
 // CountText says how many reviews the week has.
 func (v Reviews) CountText() string {
-	total := count(v.Count, v.More, "review or mention", "reviews and mentions")
+	total := countText(v.Count, v.More, "review or mention", "reviews and mentions")
 	if v.HasBefore {
 		total += fmt.Sprintf(", %d the week before", v.Before)
 	}
@@ -212,13 +212,13 @@ type PostGroup struct {
 
 // PostGroups returns groups of the posts that were sent, that failed, and that come next.
 func (r Report) PostGroups() (out []PostGroup) {
-	add := func(title, none string, posts []Post, most int) {
+	add := func(title, emptyTitle string, posts []Post, limit int) {
 		switch {
 		case len(posts) == 0:
-			title = none
-		case len(posts) > most:
-			title += fmt.Sprintf(", the first %d", most)
-			posts = posts[:most]
+			title = emptyTitle
+		case len(posts) > limit:
+			title += fmt.Sprintf(", the first %d", limit)
+			posts = posts[:limit]
 		}
 		if title != "" {
 			out = append(out, PostGroup{title, posts})

@@ -76,21 +76,21 @@ type span struct {
 
 func newSpan(w Week, clock civiltime.Clock, now time.Time) span {
 	s := span{Week: w, clock: clock, monday: w.Monday(), now: now}
-	s.start, s.end = s.moment(0), s.moment(7)
-	for s.daysOver < 7 && !now.Before(s.moment(s.daysOver+1)) && !now.Before(s.monday.AddDate(0, 0, s.daysOver+1)) {
+	s.start, s.end = s.dayStart(0), s.dayStart(7)
+	for s.daysOver < 7 && !now.Before(s.dayStart(s.daysOver+1)) && !now.Before(s.monday.AddDate(0, 0, s.daysOver+1)) {
 		s.daysOver++
 	}
 	return s
 }
 
-// moment returns the time at which a day starts in the zone. Day 0 is the Monday of the week.
-func (s span) moment(day int) time.Time {
+// dayStart returns the time at which a day starts in the zone. Day 0 is the Monday of the week.
+func (s span) dayStart(day int) time.Time {
 	at := s.monday.AddDate(0, 0, day)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.clock.Location)
 }
 
-// has reports whether a moment is in the week.
-func (s span) has(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
+// inWeek reports whether a moment is in the week.
+func (s span) inWeek(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
 
 // inWeekBefore reports whether a moment is in the previous week. If this week is not over, only the
 // corresponding part of the previous week counts.
@@ -99,7 +99,7 @@ func (s span) inWeekBefore(at time.Time) bool {
 	if s.now.Before(s.end) {
 		until = s.now.In(s.clock.Location).AddDate(0, 0, -7)
 	}
-	return !at.Before(s.moment(-7)) && at.Before(until)
+	return !at.Before(s.dayStart(-7)) && at.Before(until)
 }
 
 // over reports whether the week is over.

@@ -75,7 +75,7 @@ func TestSpan(t *testing.T) {
 	if now := at("2026-10-18T12:00:00Z"); s.inWeekBefore(now) || !s.inWeekBefore(now.Add(-time.Hour-time.Second)) || s.inWeekBefore(at("2026-10-11T21:59:59Z")) {
 		t.Error("the week before is counted until the same weekday and time on the clock")
 	}
-	if s.has(s.end) || !s.has(s.start) {
+	if s.inWeek(s.end) || !s.inWeek(s.start) {
 		t.Error("a week has its first moment and not that of the next week")
 	}
 	if got := newSpan(Week{2026, 53}, civiltime.ClockOf("UTC"), s.now).title(); got != "Week 53, Dec 28, 2026 to Jan 3, 2027" {

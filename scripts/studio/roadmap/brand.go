@@ -16,7 +16,7 @@ import (
 // empty, the page uses its default.
 type Brand struct {
 	Accent, AccentDark string // for headings and links, on a light and on a dark page
-	Ground, Ink        string // for a light page
+	Ground, Ink        string // the background and the text of a light page
 	Heading, Body      string // names of fonts, which the page does not load
 }
 
@@ -45,7 +45,7 @@ var (
 // any JSON. It makes a colour darker or lighter, or leaves it out, if text in that colour would be
 // hard to read.
 func ReadBrand(colors, fonts []byte) (b Brand) {
-	named := func(text []byte, names []string, valid func(string) bool) string {
+	findNamed := func(text []byte, names []string, valid func(string) bool) string {
 		var all any
 		if json.Unmarshal(text, &all) != nil {
 			return ""
@@ -59,16 +59,16 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 	}
 	isColor := func(text string) bool { _, ok := parseColor(text); return ok }
 	ground := mustColor(lightGround)
-	if c, ok := parseColor(named(colors, groundNames, isColor)); ok && contrast(c, mustColor(quietInk)) >= contrastMin {
+	if c, ok := parseColor(findNamed(colors, groundNames, isColor)); ok && contrast(c, mustColor(quietInk)) >= contrastMin {
 		b.Ground, ground = c.String(), c
 	}
-	if c, ok := parseColor(named(colors, inkNames, isColor)); ok && contrast(c, ground) >= 7 && contrast(c, mustColor(card)) >= 7 {
+	if c, ok := parseColor(findNamed(colors, inkNames, isColor)); ok && contrast(c, ground) >= 7 && contrast(c, mustColor(card)) >= 7 {
 		b.Ink = c.String()
 	}
-	if c, ok := parseColor(named(colors, accentNames, isColor)); ok {
+	if c, ok := parseColor(findNamed(colors, accentNames, isColor)); ok {
 		b.Accent, b.AccentDark = ensureContrast(c, ground).String(), ensureContrast(c, mustColor(darkGround)).String()
 	}
-	b.Heading, b.Body = named(fonts, headingNames, fontPattern.MatchString), named(fonts, bodyNames, fontPattern.MatchString)
+	b.Heading, b.Body = findNamed(fonts, headingNames, fontPattern.MatchString), findNamed(fonts, bodyNames, fontPattern.MatchString)
 	return b
 }
 

@@ -40,7 +40,7 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 		id := column(item)
 		at := slices.IndexFunc(out, func(c Column[T]) bool { return c.ID == id })
 		if at < 0 {
-			at, out = len(out), append(out, Column[T]{ID: id, Name: Readable(id)})
+			at, out = len(out), append(out, Column[T]{ID: id, Name: Heading(id)})
 		}
 		out[at].Items = append(out[at].Items, item)
 	}
@@ -48,25 +48,25 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	var places []int
 	var standard []Column[T]
 	for n, c := range out {
-		if standardAt(c.ID) >= 0 {
+		if standardIndex(c.ID) >= 0 {
 			places, standard = append(places, n), append(standard, c)
 		}
 	}
-	slices.SortStableFunc(standard, func(a, b Column[T]) int { return standardAt(a.ID) - standardAt(b.ID) })
+	slices.SortStableFunc(standard, func(a, b Column[T]) int { return standardIndex(a.ID) - standardIndex(b.ID) })
 	for n, at := range places {
 		out[at] = standard[n]
 	}
 	return out
 }
 
-// standardAt returns the index of a column in StandardColumns, or -1 if it is not a standard
+// standardIndex returns the index of a column in StandardColumns, or -1 if it is not a standard
 // column.
-func standardAt(id string) int {
+func standardIndex(id string) int {
 	return slices.IndexFunc(StandardColumns, func(s string) bool { return SameHeading(s, id) })
 }
 
 // SameHeading reports whether two ids have the same heading, ignoring case.
-func SameHeading(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
+func SameHeading(a, b string) bool { return strings.EqualFold(Heading(a), Heading(b)) }
 
 // AddMissing adds an empty column for each id in ids that has no column. It inserts the column
 // after the column of the previous id in ids. For the first id, which has no previous one, it
@@ -88,7 +88,7 @@ func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 		} else if at < 0 {
 			at = len(columns)
 		}
-		columns = slices.Insert(columns, at, Column[T]{ID: id, Name: Readable(id)})
+		columns = slices.Insert(columns, at, Column[T]{ID: id, Name: Heading(id)})
 	}
 	return columns
 }
@@ -100,9 +100,9 @@ func emptyIDRank(id string) int {
 	return 0
 }
 
-// Readable turns an id such as "in_progress" into a heading such as "In progress". The empty id
+// Heading turns an id such as "in_progress" into a heading such as "In progress". The empty id
 // becomes "Other".
-func Readable(id string) string {
+func Heading(id string) string {
 	words := strings.Join(strings.FieldsFunc(id, func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) }), " ")
 	if words == "" {
 		return "Other"
@@ -125,7 +125,7 @@ type Board struct {
 //go:embed page.html
 var page string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Readable}).Parse(page))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Heading}).Parse(page))
 
 // WritePage writes the board as one HTML page without scripts. The page loads no other files, so
 // any host can serve it. The done items form a changelog below the columns.

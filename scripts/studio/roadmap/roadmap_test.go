@@ -27,7 +27,7 @@ func TestColumns(t *testing.T) {
 
 // Ensure the standard columns keep their usual order, regardless of the order of their items.
 // AddMissing adds a column at the place that its id has in the list of ids.
-func TestComplete(t *testing.T) {
+func TestAddMissing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, ids, want string }{
 		{"", "now next later done", "now next later done"},

@@ -41,21 +41,21 @@ func Of(a client.AuditSummary, before *client.AuditSummary) []Score {
 		before = &client.AuditSummary{}
 	}
 	return []Score{
-		of("SEO", a.ScoreSEO, before.ScoreSEO), of("AEO", a.ScoreAEO, before.ScoreAEO), of("GEO", a.ScoreGEO, before.ScoreGEO),
+		newScore("SEO", a.ScoreSEO, before.ScoreSEO), newScore("AEO", a.ScoreAEO, before.ScoreAEO), newScore("GEO", a.ScoreGEO, before.ScoreGEO),
 	}
 }
 
-func of(name string, now, before client.Optional[float64]) Score {
+func newScore(name string, now, before client.Optional[float64]) Score {
 	out := Score{Name: name}
-	v, has := now.Get()
-	old, had := before.Get()
-	if has {
+	v, hasNow := now.Get()
+	old, hasBefore := before.Get()
+	if hasNow {
 		out.Text = units.Number(v, 0, 1)
 	}
-	if had {
+	if hasBefore {
 		out.Before = units.Number(old, 0, 1)
 	}
-	if has && had {
+	if hasNow && hasBefore {
 		out.Change, out.Good = Difference(v, old)
 	}
 	return out
@@ -63,11 +63,11 @@ func of(name string, now, before client.Optional[float64]) Score {
 
 // Difference formats the difference between two scores. A higher score is better.
 func Difference(now, before float64) (text, good string) {
-	switch by := math.Round((now-before)*10) / 10; {
-	case by > 0:
-		return "+" + units.Number(by, 0, 1), "good"
-	case by < 0:
-		return "−" + units.Number(-by, 0, 1), "bad"
+	switch delta := math.Round((now-before)*10) / 10; {
+	case delta > 0:
+		return "+" + units.Number(delta, 0, 1), "good"
+	case delta < 0:
+		return "−" + units.Number(-delta, 0, 1), "bad"
 	}
 	return "±0", "even"
 }

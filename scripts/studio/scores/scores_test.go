@@ -29,8 +29,8 @@ func TestScores(t *testing.T) {
 	if diff := cmp.Diff(want, Of(newest, before)); diff != "" {
 		t.Errorf("scores (-want +got):\n%s", diff)
 	}
-	inList := client.AuditSummary{SiteID: client.Value("sit_1"), RootURL: client.Value("https://a.example")}
-	if Previous(older, audit("aud_9", "https://c.example", complete, 1)) != nil || SameSite(inList, newest) || SameSite(client.AuditSummary{}, client.AuditSummary{}) {
+	withSiteID := client.AuditSummary{SiteID: client.Value("sit_1"), RootURL: client.Value("https://a.example")}
+	if Previous(older, audit("aud_9", "https://c.example", complete, 1)) != nil || SameSite(withSiteID, newest) || SameSite(client.AuditSummary{}, client.AuditSummary{}) {
 		t.Error("two audits of different sites are compared")
 	}
 	for _, c := range []struct {

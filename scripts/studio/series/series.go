@@ -150,12 +150,12 @@ type Money struct {
 // in the base currency if every point has a value in it.
 func MoneyOf(points []client.Point) Money {
 	currencies := map[string]bool{}
-	every, some, base := true, false, ""
+	allHaveBase, someOnlyBase, base := true, false, ""
 	for _, p := range points {
 		v, ok := p.Value.Get()
 		b, hasBase := p.BaseValue.Get()
-		every = every && hasBase
-		some = some || !ok && hasBase // this point has a value only in the base currency
+		allHaveBase = allHaveBase && hasBase
+		someOnlyBase = someOnlyBase || !ok && hasBase // this point has a value only in the base currency
 		if ok {
 			currencies[p.Currency.Or("")] = true
 		}
@@ -166,11 +166,11 @@ func MoneyOf(points []client.Point) Money {
 	switch {
 	case len(points) == 0:
 		return Money{}
-	case len(currencies) == 1 && !some:
+	case len(currencies) == 1 && !someOnlyBase:
 		for c := range currencies {
 			return Money{Currency: c}
 		}
-	case every:
+	case allHaveBase:
 		return Money{Currency: base, Base: true}
 	}
 	return Money{Mixed: len(currencies) > 1}
@@ -244,11 +244,11 @@ func (d *Comparison) SetChange(m Metric) {
 // hasEnoughValues reports whether the earlier period has enough values for a comparison. Otherwise,
 // a metric that began in the middle of that period would seem to have grown.
 func (d Comparison) hasEnoughValues() bool {
-	return 2*Present(d.Against) >= Present(d.Now[:d.Window.OpenIndex])
+	return 2*CountKnown(d.Against) >= CountKnown(d.Now[:d.Window.OpenIndex])
 }
 
-// Present returns how many of the values are known.
-func Present(values []chart.Value) (n int) {
+// CountKnown returns how many of the values are known.
+func CountKnown(values []chart.Value) (n int) {
 	for _, v := range values {
 		if v.OK {
 			n++
@@ -260,8 +260,8 @@ func Present(values []chart.Value) (n int) {
 // HasBefore reports whether the chart shows the earlier values. It does not if there are so few
 // that they would appear as isolated dots.
 func (d Comparison) HasBefore() bool {
-	n := Present(d.Before)
-	return n > 0 && 2*n >= Present(d.Now)
+	n := CountKnown(d.Before)
+	return n > 0 && 2*n >= CountKnown(d.Now)
 }
 
 // ChangeQuality returns "good", "bad" or "even" for a change with the given sign. Whether an
@@ -284,7 +284,7 @@ func (d Comparison) Spark(title string) any {
 // DimsOf returns a point's dimension values.
 func DimsOf(p client.Point) map[string]string {
 	dims := p.Dims.Or(nil)
-	if _, other := dims[""]; other {
+	if _, malformed := dims[""]; malformed {
 		return nil // an import may have stored JSON that is not a map of dimensions
 	}
 	return dims

@@ -16,8 +16,8 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-// on returns a metric point for the given day of August 2026.
-func on(day int, value float64, more ...func(*client.Point)) client.Point {
+// pointOn returns a metric point for the given day of August 2026.
+func pointOn(day int, value float64, more ...func(*client.Point)) client.Point {
 	p := client.Point{
 		SeriesID: "s", MetricKey: "a.b", Grain: client.Value(client.MetricsGrainDay), TS: client.Value(time.Date(2026, 8, day, 0, 0, 0, 0, time.UTC)),
 		Value: client.Value(value),
@@ -28,7 +28,7 @@ func on(day int, value float64, more ...func(*client.Point)) client.Point {
 	return p
 }
 
-func in(currency string) func(*client.Point) {
+func withCurrency(currency string) func(*client.Point) {
 	return func(p *client.Point) { p.Currency = client.Value(currency) }
 }
 
@@ -45,12 +45,12 @@ func TestMoney(t *testing.T) {
 		want   Money
 	}{
 		"none":                {nil, Money{}},
-		"no currency":         {[]client.Point{on(1, 5)}, Money{}},
-		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), withBaseValue(3))}, Money{Currency: "JPY"}},
-		"two with base":       {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("EUR"), withBaseValue(7))}, Money{Currency: "EUR", Base: true}},
-		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("GBP"), withBaseValue(8))}, Money{Base: true}},
-		"two, one without":    {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("EUR"))}, Money{Mixed: true}},
-		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, Money{Mixed: true}},
+		"no currency":         {[]client.Point{pointOn(1, 5)}, Money{}},
+		"one":                 {[]client.Point{pointOn(1, 5, withCurrency("JPY")), pointOn(2, 5, withCurrency("JPY"), withBaseValue(3))}, Money{Currency: "JPY"}},
+		"two with base":       {[]client.Point{pointOn(1, 5, withCurrency("USD"), withBaseValue(4)), pointOn(2, 7, withCurrency("EUR"), withBaseValue(7))}, Money{Currency: "EUR", Base: true}},
+		"two, base unknown":   {[]client.Point{pointOn(1, 5, withCurrency("USD"), withBaseValue(4)), pointOn(2, 7, withCurrency("GBP"), withBaseValue(8))}, Money{Base: true}},
+		"two, one without":    {[]client.Point{pointOn(1, 5, withCurrency("USD"), withBaseValue(4)), pointOn(2, 7, withCurrency("EUR"))}, Money{Mixed: true}},
+		"a currency and none": {[]client.Point{pointOn(1, 5, withCurrency("USD")), pointOn(2, 7)}, Money{Mixed: true}},
 	} {
 		if got := MoneyOf(c.points); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -60,7 +60,7 @@ func TestMoney(t *testing.T) {
 
 // Ensure an unfinished period is compared only with the corresponding part of the previous period.
 // The period's value includes today, but the comparison does not.
-func TestDevelop(t *testing.T) {
+func TestCompare(t *testing.T) {
 	t.Parallel()
 	month, err := period.ParseRange("month", "", "", now)
 	if err != nil {
@@ -69,10 +69,10 @@ func TestDevelop(t *testing.T) {
 	w := month.Window(period.Day, now)
 	var points []client.Point
 	for day := 1; day <= 11; day++ {
-		points = append(points, on(day, 10))
+		points = append(points, pointOn(day, 10))
 	}
 	for day := 1; day <= 31; day++ {
-		p := on(1, 5)
+		p := pointOn(1, 5)
 		p.TS = client.Value(time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC))
 		points = append(points, p)
 	}

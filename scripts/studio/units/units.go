@@ -54,7 +54,7 @@ var durations = []scale{{0, 1, "\u00a0ms"}, {1000, 1000, "\u00a0s"}, {60_000, 60
 
 var sizes = []scale{{0, 1, "\u00a0B"}, {1e3, 1e3, "\u00a0kB"}, {1e6, 1e6, "\u00a0MB"}, {1e9, 1e9, "\u00a0GB"}, {1e12, 1e12, "\u00a0TB"}, {1e15, 1e15, "\u00a0PB"}}
 
-var plain = []scale{{0, 1, ""}, {1e4, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "B"}, {1e12, 1e12, "T"}}
+var numberScales = []scale{{0, 1, ""}, {1e4, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "B"}, {1e12, 1e12, "T"}}
 
 func scaleFor(all []scale, value float64) scale {
 	best := all[0]
@@ -110,7 +110,7 @@ func (u Unit) Short(v float64) string {
 	switch u.Name {
 	case Currency:
 		v /= math.Pow10(u.Exponent())
-		if s := scaleFor(plain, v); s.size > 1 {
+		if s := scaleFor(numberScales, v); s.size > 1 {
 			return u.money(Number(v/s.size, 0, digits(v/s.size)) + s.suffix)
 		}
 		if v == math.Trunc(v) {
@@ -118,7 +118,7 @@ func (u Unit) Short(v float64) string {
 		}
 		return u.money(Number(v, u.Exponent(), u.Exponent()))
 	case Count, "", "score":
-		s := scaleFor(plain, v)
+		s := scaleFor(numberScales, v)
 		if s.size == 1 {
 			return Number(v, 0, 2)
 		}
@@ -226,9 +226,9 @@ func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	return text + suffix, -1, true
 }
 
-// step returns the size of the display unit for an axis that reaches up to top. For example, it
-// returns 3,600,000 if values in milliseconds are shown in hours.
-func (u Unit) step(top float64) float64 {
+// axisUnitSize returns the size of the display unit for an axis that reaches up to top. For
+// example, it returns 3,600,000 if values in milliseconds are shown in hours.
+func (u Unit) axisUnitSize(top float64) float64 {
 	switch u.Name {
 	case Currency:
 		return math.Pow10(u.Exponent())
@@ -248,7 +248,7 @@ func (u Unit) Ticks(low, high float64) []float64 {
 	if !(high > low) { // all values are equal: draw a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))
 	}
-	size := u.step(max(math.Abs(low), math.Abs(high)))
+	size := u.axisUnitSize(max(math.Abs(low), math.Abs(high)))
 	step := roundUp((high-low)/size/4) * size
 	if u.Whole() && step < 1 {
 		step = 1
@@ -274,12 +274,12 @@ func roundUp(v float64) float64 {
 	return 10 * base
 }
 
-// Number formats a number with commas as thousands separators. least and most are the minimum and
-// maximum number of decimals.
-func Number(v float64, least, most int) string {
-	text := strconv.FormatFloat(math.Abs(v), 'f', most, 64)
+// Number formats a number with commas as thousands separators. minDecimals and maxDecimals are the
+// minimum and maximum number of decimals.
+func Number(v float64, minDecimals, maxDecimals int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', maxDecimals, 64)
 	whole, fraction, _ := strings.Cut(text, ".")
-	for len(fraction) > least && strings.HasSuffix(fraction, "0") {
+	for len(fraction) > minDecimals && strings.HasSuffix(fraction, "0") {
 		fraction = fraction[:len(fraction)-1]
 	}
 	var out strings.Builder

@@ -87,7 +87,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		case line, open := <-lines:
 			if !open {
 				calls.Wait()
-				return errors.Join(readErr, writeError(ctx))
+				return errors.Join(readErr, cancelCause(ctx))
 			}
 			slots <- struct{}{}
 			forward := func() {
@@ -105,8 +105,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 }
 
-// writeError returns the error that a failed write passed to cancel, or nil.
-func writeError(ctx context.Context) error {
+// cancelCause returns the error that a failed write passed to cancel, or nil.
+func cancelCause(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -204,9 +204,9 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
 		_ = json.Unmarshal(messages[0].Params, &params) // the service reports invalid params
-		var own string
-		if json.Unmarshal(params.Meta[versionMeta], &own) == nil && own != "" {
-			version = own
+		var messageVersion string
+		if json.Unmarshal(params.Meta[versionMeta], &messageVersion) == nil && messageVersion != "" {
+			version = messageVersion
 			header.Set("Mcp-Method", messages[0].Method)
 			if params.Name != "" {
 				header.Set("Mcp-Name", params.Name)

@@ -15,7 +15,7 @@ const csvRowBytesMax = 4 << 20
 // CSV reads the rows of a CSV file with bounded memory.
 type CSV struct {
 	reader *csv.Reader
-	limit  *rowLimit
+	limit  *limitedReader
 	row    int // the row number of the last record, as in a spreadsheet: line breaks in a cell do not start a new row
 	line   int // the number of the line on which the last record ends
 }
@@ -23,7 +23,7 @@ type CSV struct {
 // NewCSV returns a CSV that reads from text. Rows may have different numbers of cells. If lazy is
 // set, a quote inside an unquoted cell is an ordinary character; otherwise it is a problem.
 func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
-	limit := &rowLimit{in: text}
+	limit := &limitedReader{in: text}
 	r := csv.NewReader(limit)
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = separator, lazy, -1, true
 	return &CSV{reader: r, limit: limit}
@@ -49,23 +49,23 @@ func (c *CSV) Read() (cells []string, row int, err error) {
 		row = c.row + invalid.StartLine - c.line
 		return nil, row, Problem{Row: row, Message: fmt.Sprintf(
 			"a quote is missing, or there is one too many: noticed on line %d, at byte %d", invalid.Line, invalid.Column)}
-	case errors.Is(err, errRowTooLong):
+	case errors.Is(err, errTooLong):
 		return nil, 0, fmt.Errorf("after byte %d: a row has more than %d MB; is a quote not closed?", c.reader.InputOffset(), csvRowBytesMax>>20)
 	}
 	return nil, 0, err
 }
 
-var errRowTooLong = errors.New("the row is too long")
+var errTooLong = errors.New("the row is too long")
 
-// rowLimit is a reader that fails when more than `left` bytes are read.
-type rowLimit struct {
+// limitedReader is a reader that fails when more than `left` bytes are read.
+type limitedReader struct {
 	in   io.Reader
 	left int
 }
 
-func (r *rowLimit) Read(p []byte) (int, error) {
+func (r *limitedReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, errRowTooLong
+		return 0, errTooLong
 	}
 	n, err := r.in.Read(p)
 	r.left -= n

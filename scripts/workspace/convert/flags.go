@@ -139,23 +139,23 @@ func (f *Flags) Run(ctx context.Context, t *terminal.Terminal, kind Kind, names 
 	if f.DryRun {
 		return result.preview(t)
 	}
-	if result.Bad > 0 && f.SkipBad == "" {
+	if result.ProblemCount > 0 && f.SkipBad == "" {
 		return fmt.Errorf("%w\nnothing was written; --skip-bad FILE leaves out these rows", result.Err())
 	}
 	for _, reason := range slices.Sorted(maps.Keys(result.Skipped)) {
 		t.Note("skipped %d: %s", result.Skipped[reason], reason)
 	}
-	if result.Bad > 0 {
-		if err := f.writeSkipped(result); err != nil {
+	if result.ProblemCount > 0 {
+		if err := f.writeBadRows(result); err != nil {
 			return err
 		}
-		t.Note("skipped rows with %d problems: they are in %s", result.Bad, f.SkipBad)
+		t.Note("skipped rows with %d problems: they are in %s", result.ProblemCount, f.SkipBad)
 	}
 	return use(result)
 }
 
-// writeSkipped writes the rows with problems to the --skip-bad file.
-func (f *Flags) writeSkipped(result *Result) error {
+// writeBadRows writes the rows with problems to the --skip-bad file.
+func (f *Flags) writeBadRows(result *Result) error {
 	file, err := os.OpenFile(f.SkipBad, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("--skip-bad: %w", err)

@@ -53,30 +53,30 @@ func (in Input) UncheckedText() (io.Reader, error) {
 		return nil, fmt.Errorf("read: %w", err)
 	}
 	r := in.Reader()
-	var wide encoding.Encoding
+	var utf16Encoding encoding.Encoding
 	switch {
 	case bytes.HasPrefix(head, markUTF8):
 		_, err := io.CopyN(io.Discard, r, int64(len(markUTF8)))
 		return r, err
 	case bytes.HasPrefix(head, markUTF16LE), bytes.HasPrefix(head, markUTF16BE):
-		wide = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+		utf16Encoding = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case countZeroBytes(head, 1) > len(head)/4:
-		wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+		utf16Encoding = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	case countZeroBytes(head, 0) > len(head)/4:
-		wide = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+		utf16Encoding = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	default:
 		return r, nil
 	}
 	if in.Size%2 != 0 {
 		return nil, errors.New("is truncated: UTF-16 has an even number of bytes")
 	}
-	return transform.NewReader(r, wide.NewDecoder()), nil
+	return transform.NewReader(r, utf16Encoding.NewDecoder()), nil
 }
 
-// countZeroBytes counts the zero bytes at the odd positions of text if odd is 1, or at the even
-// positions if odd is 0. In UTF-16, one of the two bytes of a Latin character is zero.
-func countZeroBytes(text []byte, odd int) (n int) {
-	for i := odd; i < len(text); i += 2 {
+// countZeroBytes counts the zero bytes at the odd positions of text if parity is 1, or at the even
+// positions if parity is 0. In UTF-16, one of the two bytes of a Latin character is zero.
+func countZeroBytes(text []byte, parity int) (n int) {
+	for i := parity; i < len(text); i += 2 {
 		if text[i] == 0 {
 			n++
 		}
@@ -102,12 +102,12 @@ type Inputs struct {
 
 // OpenInputs opens files. The name "-" stands for standard input. OpenInputs copies standard input
 // and pipes to private temporary files.
-func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
+func OpenInputs(names []string, stdin io.Reader) (*Inputs, error) {
 	inputs := &Inputs{}
 	for _, name := range names {
 		var err error
 		if name == "-" {
-			err = inputs.spool("standard input", standard)
+			err = inputs.spool("standard input", stdin)
 		} else {
 			err = inputs.open(name)
 		}
@@ -140,7 +140,7 @@ func (i *Inputs) open(name string) error {
 
 // spool copies an input to a temporary file.
 func (i *Inputs) spool(name string, in io.Reader) error {
-	f, err := newTemporary()
+	f, err := newTempFile()
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
@@ -164,6 +164,6 @@ func (i *Inputs) Close() {
 		_ = f.Close() // ignore the error, because the file was only read
 	}
 	for _, f := range i.spools {
-		closeTemporary(f)
+		closeTempFile(f)
 	}
 }

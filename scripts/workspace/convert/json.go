@@ -27,7 +27,7 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	limit := &rowLimit{in: text}
+	limit := &limitedReader{in: text}
 	w := elementWalk{d: json.NewDecoder(limit), limit: limit, elements: elements, numbers: map[string]int{}}
 	w.d.UseNumber()
 	for values := 0; ; values++ {
@@ -45,7 +45,7 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 
 type elementWalk struct {
 	d        *json.Decoder
-	limit    *rowLimit
+	limit    *limitedReader
 	elements Elements
 	numbers  map[string]int
 	depth    int // the nesting depth after the last token
@@ -61,13 +61,13 @@ func (e visitError) Unwrap() error { return e.error }
 
 // explain adds the position to an error about the JSON.
 func (w *elementWalk) explain(err error) error {
-	var own visitError
+	var visitErr visitError
 	switch {
-	case errors.As(err, &own):
-		return own.error
+	case errors.As(err, &visitErr):
+		return visitErr.error
 	case IsEncodingError(err):
 		return err
-	case errors.Is(err, errRowTooLong):
+	case errors.Is(err, errTooLong):
 		return fmt.Errorf("after byte %d: an element has more than %d MB", w.d.InputOffset(), elementBytesMax>>20)
 	case errors.Is(err, errTooDeep):
 		return fmt.Errorf("after byte %d: the JSON is nested more than %d levels deep", w.d.InputOffset(), jsonDepthMax)

@@ -19,14 +19,14 @@ import (
 
 // Output receives the records and the problems of a Converter.
 type Output struct {
-	file     int // the index of the file that is being read
-	names    []string
-	kind     Kind
-	types    map[string]transfer.Type
-	records  *spool
-	problems *spool
-	rows     int // the number of records written, including superseded ones
-	badRows  int
+	file         int // the index of the file that is being read
+	names        []string
+	kind         Kind
+	types        map[string]transfer.Type
+	records      *spool
+	problems     *spool
+	rows         int // the number of records written, including superseded ones
+	problemCount int
 
 	counts     map[string]int
 	skipped    map[string]int
@@ -47,7 +47,7 @@ type spool struct {
 }
 
 func newSpool() (*spool, error) {
-	f, err := newTemporary()
+	f, err := newTempFile()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func newOutput(kind Kind) (*Output, error) {
 	}
 	problems, err := newSpool()
 	if err != nil {
-		closeTemporary(records.file)
+		closeTempFile(records.file)
 		return nil, err
 	}
 	o := &Output{
@@ -100,19 +100,19 @@ func (o *Output) Emit(r Record) error {
 	}
 	if r.Identity != "" {
 		sum := sha256.Sum256([]byte(r.Type + "\n" + r.Identity))
-		key, own := [16]byte(sum[:16]), newestVersion{o.rows, r.Version.UnixMilli()}
+		key, candidate := [16]byte(sum[:16]), newestVersion{o.rows, r.Version.UnixMilli()}
 		if r.Version.IsZero() {
-			own.at = 0
+			candidate.at = 0
 		}
 		before, repeated := o.latest[key]
 		switch {
 		case !repeated:
-			o.latest[key] = own
-		case before.at > own.at:
+			o.latest[key] = candidate
+		case before.at > candidate.at:
 			o.Skip(reasonSuperseded)
 			return nil
 		default:
-			o.latest[key] = own
+			o.latest[key] = candidate
 			o.superseded[before.index] = true
 			o.counts[r.Type]--
 			o.Skip(reasonSuperseded)
@@ -157,7 +157,7 @@ func (o *Output) reportRecord(r Record, problems []string) error {
 // set.
 func (o *Output) Report(p Problem) error {
 	p.File = o.names[o.file]
-	o.badRows++
+	o.problemCount++
 	text, err := encode(p)
 	if err == nil {
 		_, err = o.problems.out.Write(append(text, '\n'))
@@ -186,8 +186,8 @@ func encode(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(out.String(), "\n")), nil
 }
 
-// Time formats a time for a field of a record, in UTC with milliseconds.
-func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// FormatTime formats a time for a field of a record, in UTC with milliseconds.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // DeriveID returns an id for a record that has none in its file. The id is a digest of parts, so
 // the same file always gives the same ids.

@@ -26,8 +26,8 @@ type preview struct {
 
 // previewTable contains the first records of one type.
 type previewTable struct {
-	rows   []int // the records' row numbers in the file
-	fields []map[string]any
+	rowNumbers []int // the records' row numbers in the file
+	fields     []map[string]any
 }
 
 // preview prints the first records of each type, the reasons for skipped rows, and all problems. It
@@ -41,7 +41,7 @@ func (r *Result) preview(t *terminal.Terminal) error {
 			Record map[string]any `json:"record"`
 		}
 		head, _, _ := strings.Cut(string(l.JSON[:min(len(l.JSON), 64)]), `,"record"`)
-		if known := tables[head]; known != nil && len(known.rows) == previewRows {
+		if known := tables[head]; known != nil && len(known.rowNumbers) == previewRows {
 			return nil
 		}
 		if err := json.Unmarshal(l.JSON, &line); err != nil {
@@ -50,7 +50,7 @@ func (r *Result) preview(t *terminal.Terminal) error {
 		if tables[head] == nil {
 			tables[head] = &previewTable{}
 		}
-		tables[head].rows = append(tables[head].rows, l.Row)
+		tables[head].rowNumbers = append(tables[head].rowNumbers, l.Row)
 		tables[head].fields = append(tables[head].fields, line.Record)
 		p.First = append(p.First, slices.Clone(l.JSON))
 		return nil
@@ -66,8 +66,8 @@ func (r *Result) preview(t *terminal.Terminal) error {
 	} else if err == nil {
 		err = r.printPreview(t, tables)
 	}
-	if err == nil && r.Bad > 0 {
-		err = fmt.Errorf("%d problems; nothing was written", r.Bad)
+	if err == nil && r.ProblemCount > 0 {
+		err = fmt.Errorf("%d problems; nothing was written", r.ProblemCount)
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (p *previewTable) String() string {
 	columns := slices.Sorted(maps.Keys(names))
 	lines := []string{"row\t" + strings.Join(columns, "\t")}
 	for i, fields := range p.fields {
-		cells := []string{strconv.Itoa(p.rows[i])}
+		cells := []string{strconv.Itoa(p.rowNumbers[i])}
 		for _, name := range columns {
 			cells = append(cells, previewCell(fields[name]))
 		}

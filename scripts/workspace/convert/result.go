@@ -15,9 +15,9 @@ import (
 
 // Result contains the records and problems of the converted files.
 type Result struct {
-	Counts  map[string]int // the number of records, by type
-	Skipped map[string]int // the number of rows that were left out on purpose, by reason
-	Bad     int            // the number of problems with rows
+	Counts       map[string]int // the number of records, by type
+	Skipped      map[string]int // the number of rows that were left out on purpose, by reason
+	ProblemCount int            // the number of problems with rows
 
 	out    *Output
 	places *placeCursor // the state of PlaceOf; nil before its first call
@@ -46,7 +46,7 @@ func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 		r.Close()
 		return nil, fmt.Errorf("convert: %w", err)
 	}
-	r.Bad = out.badRows
+	r.ProblemCount = out.problemCount
 	out.latest = nil // no further version can follow, so free the memory
 	for name, n := range r.Counts {
 		if n == 0 {
@@ -71,8 +71,8 @@ func withFileName(name string, err error) error {
 
 // Close removes the temporary files.
 func (r *Result) Close() {
-	closeTemporary(r.out.records.file)
-	closeTemporary(r.out.problems.file)
+	closeTempFile(r.out.records.file)
+	closeTempFile(r.out.problems.file)
 }
 
 // Total returns the number of records.
@@ -226,7 +226,7 @@ func (r *Result) EachProblem(visit func(Problem) error) error {
 
 // Err returns an error that lists the first problems with rows, or nil if there are none.
 func (r *Result) Err() error {
-	if r.Bad == 0 {
+	if r.ProblemCount == 0 {
 		return nil
 	}
 	var lines []string
@@ -240,7 +240,7 @@ func (r *Result) Err() error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if more := r.Bad - len(lines); more > 0 {
+	if more := r.ProblemCount - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; --dry-run lists all of them", more))
 	}
 	return errors.New(strings.Join(lines, "\n"))

@@ -21,8 +21,8 @@ var ideas = Kind{Name: "ideas", Types: []string{"content-idea"}, Convert: func(_
 }}
 
 // Ensure PlaceOf returns the place of the version that is kept, whatever the order of the calls.
-// Calls with ascending numbers must read the records only once, because an import can refuse every
-// line of a file.
+// Calls with ascending numbers must read the records only once in total, because an import that
+// refuses every line calls PlaceOf for each of them.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
 	r, err := Convert(t.Context(), ideas, []Input{NewInput("1", []byte("a b c")), NewInput("2", []byte("b d"))})

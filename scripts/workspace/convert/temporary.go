@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// newTemporary creates a private temporary file. If the system allows it, newTemporary removes the
+// newTempFile creates a private temporary file. If the system allows it, newTempFile removes the
 // file's name immediately, so that no file remains even if the process is killed. Otherwise
-// closeTemporary removes the file.
-func newTemporary() (*os.File, error) {
+// closeTempFile removes the file.
+func newTempFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "workspace-convert-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary file: %w", err)
@@ -17,8 +17,8 @@ func newTemporary() (*os.File, error) {
 	return f, nil
 }
 
-// closeTemporary closes and removes a file that newTemporary created.
-func closeTemporary(f *os.File) {
+// closeTempFile closes and removes a file that newTempFile created.
+func closeTempFile(f *os.File) {
 	_ = f.Close()           // ignore the error, because the content is no longer needed
-	_ = os.Remove(f.Name()) // fails if newTemporary has already removed the name
+	_ = os.Remove(f.Name()) // fails if newTempFile has already removed the name
 }

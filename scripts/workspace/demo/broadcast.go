@@ -39,15 +39,15 @@ var postIdeas = []struct {
 }
 
 func (g *generator) addIdeas() {
-	for n, i := range postIdeas {
+	for n, idea := range postIdeas {
 		record := Record{
-			"title": i.title, "summary": i.summary, "sourceKind": i.source, "status": i.status,
+			"title": idea.title, "summary": idea.summary, "sourceKind": idea.source, "status": idea.status,
 			"contentTypeId": idOf("content-type", n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
 		}
-		if i.plan >= 0 {
-			record["planId"] = idOf("content-plan", i.plan)
+		if idea.plan >= 0 {
+			record["planId"] = idOf("content-plan", idea.plan)
 		}
-		switch i.source {
+		switch idea.source {
 		case "feedback":
 			record["sourceId"], record["rationale"] = idOf("feedback", n), "Several reviews of the last weeks say the same."
 		case "roadmap":
@@ -55,7 +55,7 @@ func (g *generator) addIdeas() {
 		case "audit":
 			record["sourceId"] = idOf("audit", 2)
 		}
-		if i.status != "rejected" {
+		if idea.status != "rejected" {
 			record["suggestedFor"] = formatTime(g.timeAgo(float64(-2 * n)))
 		}
 		age := 90 - float64(6*n)

@@ -25,9 +25,9 @@ type metricDefinition struct {
 	currency             string
 }
 
-var countryMetric = metricDefinition{dimension: "country", dimensionValues: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
+var countryDimension = metricDefinition{dimension: "country", dimensionValues: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
 
-var pricePlanMetric = metricDefinition{dimension: "plan", dimensionValues: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
+var pricePlanDimension = metricDefinition{dimension: "plan", dimensionValues: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
 
 func newMetric(key, name, unit, aggregation, polarity, kind, description string, more Record) Record {
 	record := Record{"key": key, "name": name, "unit": unit, "aggregation": aggregation, "polarity": polarity, "kind": kind, "description": description, "source": "product database", "needsReview": false}
@@ -39,11 +39,11 @@ func newMetric(key, name, unit, aggregation, polarity, kind, description string,
 
 func metricDefinitions() []metricDefinition {
 	return []metricDefinition{
-		{record: newMetric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dimension: countryMetric.dimension, dimensionValues: countryMetric.dimensionValues, shares: countryMetric.shares},
+		{record: newMetric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dimension: countryDimension.dimension, dimensionValues: countryDimension.dimensionValues, shares: countryDimension.shares},
 		{record: newMetric("growth.activations", "Activations", "count", "sum", "up_is_good", "measured", "Teams that wrote ten notes in their first week.", nil), base: 19, growth: .005, spread: .3, grains: "dw"},
 		{record: newMetric("growth.activation_rate", "Activation rate", "ratio", "none", "up_is_good", "derived", "Activations per sign-up.", Record{"formula": "growth.activations / growth.signups", "source": nil})},
 		{record: newMetric("revenue.mrr", "Monthly recurring revenue", "currency_minor", "last", "up_is_good", "measured", "At the end of the day, in US cents; baseValue in euro cents.", nil), base: 4_816_000, growth: .0022, spread: .004, grains: "dm", currency: "USD"},
-		{record: newMetric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dimension: pricePlanMetric.dimension, dimensionValues: pricePlanMetric.dimensionValues, shares: pricePlanMetric.shares, currency: "EUR"},
+		{record: newMetric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dimension: pricePlanDimension.dimension, dimensionValues: pricePlanDimension.dimensionValues, shares: pricePlanDimension.shares, currency: "EUR"},
 		{record: newMetric("revenue.refunds", "Refunds", "currency_minor", "sum", "down_is_good", "measured", "Money given back.", Record{"source": "payments"}), base: 2_400, growth: -.003, spread: .8, grains: "dm", currency: "EUR"},
 		{record: newMetric("product.daily_active", "Active people", "count", "avg", "up_is_good", "measured", "People who wrote or read a note on the day.", nil), base: 8_140, growth: .002, spread: .06, grains: "dw"},
 		{record: newMetric("product.sync_time", "Sync time", "duration_ms", "avg", "down_is_good", "measured", "Median of the day, on phones.", Record{"source": "telemetry"}), base: 940, growth: -.005, spread: .12, grains: "d"},
@@ -70,11 +70,11 @@ func (g *generator) addMetrics() {
 	}
 }
 
-// addPoints adds the points of a metric. If the metric has daily points, stored is their number,
+// addPoints adds the points of a metric. If the metric has daily points, dayCount is their number,
 // and the last one is for today. Weeks and months get points only if they start before the first
 // daily point, or if there are no daily points. Their values are computed from daily values, so the
 // daily, weekly and monthly points of a period agree.
-func (g *generator) addPoints(d metricDefinition, stored int) {
+func (g *generator) addPoints(d metricDefinition, dayCount int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {
 		day := g.today.AddDate(0, 0, -daysAgo)
@@ -83,8 +83,8 @@ func (g *generator) addPoints(d metricDefinition, stored int) {
 	}
 	first := g.today.AddDate(0, 0, 1) // the first day with a point
 	if strings.Contains(d.grains, "d") {
-		first = g.today.AddDate(0, 0, 1-stored)
-		for daysAgo := stored - 1; daysAgo >= 0; daysAgo-- {
+		first = g.today.AddDate(0, 0, 1-dayCount)
+		for daysAgo := dayCount - 1; daysAgo >= 0; daysAgo-- {
 			day := draw(daysAgo)
 			g.addDay(d, day, values[day])
 		}

@@ -42,31 +42,31 @@ func (g *generator) addOptimise() {
 		}
 		g.add("site-goal", withTimes(record, g.timeAgo(170-float64(n)), g.timeAgo(100)))
 	}
-	g.addAudit(siteWeb, 62, "complete", 38, pagesByIssue{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
+	g.addAudit(siteWeb, 62, "complete", 38, pageCountByRule{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
 		"Titles and headings are in order. Two of five pages answer the question of their heading too late, and as many name no author.")
 	g.addAudit(siteHelp, 31, "failed", 4, nil, "")
-	g.addAudit(siteWeb, 12, "complete", 41, pagesByIssue{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
+	g.addAudit(siteWeb, 12, "complete", 41, pageCountByRule{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
 		"The new template of the field notes gives many of them the canonical address of another page, so search engines leave them out. "+
 			"Answers stand higher than in September, and most pages name their author.")
 	g.addAudit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// pagesByIssue maps each rule to how many of ten pages break it.
-type pagesByIssue map[string]int
+// pageCountByRule maps each rule to how many of ten pages break it.
+type pageCountByRule map[string]int
 
-func (g *generator) addAudit(site int, daysAgo float64, status string, pages int, issues pagesByIssue, summary string) {
+func (g *generator) addAudit(site int, daysAgo float64, status string, pageCount int, issues pageCountByRule, summary string) {
 	started := g.timeAgo(daysAgo)
 	root := []string{websiteURL, "https://help.mossgrove.example"}[site]
 	record := Record{
-		"siteId": idOf("site", site), "rootUrl": root, "status": status, "startedAt": formatTime(started), "pagesAudited": pages,
+		"siteId": idOf("site", site), "rootUrl": root, "status": status, "startedAt": formatTime(started), "pagesAudited": pageCount,
 	}
 	finished := started
 	switch status {
 	case "complete":
-		finished = started.Add(time.Duration(pages) * 6 * time.Second)
-		record["summary"], record["findings"] = fmt.Sprintf("%d pages. %s", pages, summary), findings(record, root, pages, issues)
+		finished = started.Add(time.Duration(pageCount) * 6 * time.Second)
+		record["summary"], record["findings"] = fmt.Sprintf("%d pages. %s", pageCount, summary), findings(record, root, pageCount, issues)
 	case "failed":
-		finished = started.Add(time.Duration(pages) * 6 * time.Second)
+		finished = started.Add(time.Duration(pageCount) * 6 * time.Second)
 		record["error"] = "The site answered 503 to four requests in a row; the audit gave up."
 	}
 	if status != "running" {
@@ -92,16 +92,16 @@ var auditRules = []struct {
 // findings returns an audit's findings by page, and sets the audit's scores. A score is 100 minus
 // the average number of points that a page loses. If a rule is broken by the same number of pages
 // in two audits, it is broken by the same pages.
-func findings(audit Record, root string, pages int, issues pagesByIssue) []Record {
+func findings(audit Record, root string, pageCount int, issues pageCountByRule) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}
-	out := make([]Record, pages)
+	out := make([]Record, pageCount)
 	for n := range out {
 		page := names[n%len(names)]
 		if n >= len(names) {
 			page = fmt.Sprintf("/blog/%d-field-notes", n)
 		}
-		left, list := 100.0, []Record{}
+		pageScore, list := 100.0, []Record{}
 		for r, rule := range auditRules {
 			if (7*n+3*r)%10 >= issues[rule.rule] || rule.rule == "canonical" && n < len(names) {
 				continue
@@ -109,13 +109,13 @@ func findings(audit Record, root string, pages int, issues pagesByIssue) []Recor
 			list = append(list, Record{"rule": rule.rule, "severity": rule.severity, "text": rule.text})
 			for score, points := range rule.costs {
 				lost[score] += points
-				left -= points / 3
+				pageScore -= points / 3
 			}
 		}
-		out[n] = Record{"url": root + page, "status": 200, "score": math.Round(max(0, left)), "findings": list}
+		out[n] = Record{"url": root + page, "status": 200, "score": math.Round(max(0, pageScore)), "findings": list}
 	}
 	for score, points := range lost {
-		audit[score] = math.Round(100 - points/float64(pages))
+		audit[score] = math.Round(100 - points/float64(pageCount))
 	}
 	return out
 }

@@ -49,19 +49,19 @@ func (g *generator) addRoadmap() {
 		"name": "Team board", "publicKey": "pk_demo_team_board", "allowedOrigins": []string{}, "active": true,
 	}, g.timeAgo(250), g.timeAgo(250)))
 	for b, list := range roadmapItems {
-		for n, i := range list {
+		for n, item := range list {
 			record := Record{
-				"roadmapId": idOf("board", b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
+				"roadmapId": idOf("board", b), "slug": item.slug, "title": item.title, "columnId": item.column, "status": item.status,
 				"sortOrder": (n + 1) * 10,
 			}
-			if i.summary != "" {
-				record["summary"] = i.summary
+			if item.summary != "" {
+				record["summary"] = item.summary
 			}
-			if i.target != "" {
-				record["targetLabel"] = i.target
+			if item.target != "" {
+				record["targetLabel"] = item.target
 			}
-			if i.categories != nil {
-				record["categoryIds"] = i.categories
+			if item.categories != nil {
+				record["categoryIds"] = item.categories
 			}
 			age := float64(240 - 14*n - 3*b)
 			g.add("item", withTimes(record, g.timeAgo(age), g.timeAgo(age/2)))

@@ -52,7 +52,7 @@ func startDemo(t *testing.T) *demoTools {
 			t.Fatal(err)
 		}
 	}
-	return &demoTools{Service: s, key: s.Key(t)}
+	return &demoTools{Service: s, key: s.IssueKey(t)}
 }
 
 // call calls a tool and requires that the result fits into a model's context. It returns the value
@@ -76,12 +76,12 @@ func (d *demoTools) call(t *testing.T, op api.Operation, arguments map[string]an
 	if r.Decode(t, &response); response.Result.IsError || len(response.Result.Content) == 0 {
 		t.Fatalf("%s %v: %s", op.ID, arguments, r.Body)
 	}
-	text := 0
+	textBytes := 0
 	for _, c := range response.Result.Content {
-		text += len(c.Text)
+		textBytes += len(c.Text)
 	}
-	if all := text + len(response.Result.StructuredContent); text > oracle.ResultTextBytesMax || all > oracle.ResultBytesMax {
-		t.Errorf("%s %v: %d bytes of text, %d in all", op.ID, arguments, text, all)
+	if totalBytes := textBytes + len(response.Result.StructuredContent); textBytes > oracle.ResultTextBytesMax || totalBytes > oracle.ResultBytesMax {
+		t.Errorf("%s %v: %d bytes of text, %d in all", op.ID, arguments, textBytes, totalBytes)
 	}
 	var list struct{ Items []map[string]any }
 	if err := json.Unmarshal([]byte(response.Result.Content[0].Text), &list); err != nil {
@@ -100,13 +100,13 @@ func TestToolResultsFit(t *testing.T) {
 	apitest.SkipIfShort(t)
 	d := startDemo(t)
 	operations := functions.Operations(nil)
-	byID := func(id string) api.Operation {
+	operationByID := func(id string) api.Operation {
 		return operations[slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == id })]
 	}
 	known := map[string][]string{ // possible values of the required arguments of lists
-		"boardId":   d.call(t, byID("list_plan_boards"), nil, "id"),
-		"siteId":    d.call(t, byID("list_optimise_sites"), nil, "id"),
-		"metricKey": d.call(t, byID("list_metric_definitions"), map[string]any{"fields": []string{"key"}}, "key"),
+		"boardId":   d.call(t, operationByID("list_plan_boards"), nil, "id"),
+		"siteId":    d.call(t, operationByID("list_optimise_sites"), nil, "id"),
+		"metricKey": d.call(t, operationByID("list_metric_definitions"), map[string]any{"fields": []string{"key"}}, "key"),
 	}
 	for _, op := range operations {
 		if op.Effect != api.Read || op.NotTool {

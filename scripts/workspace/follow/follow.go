@@ -80,12 +80,12 @@ type Follower struct {
 	Origin Origin
 	File   *File
 
-	Types   string        // the query parameter "types"; empty for all types
-	Since   string        // the value of --since; empty if it is not set
-	From    time.Time     // the time that Since stands for
-	Started time.Time     // when this run started, by the service's clock
-	NewKey  bool          // whether the key may differ from the one in the file
-	Period  time.Duration // how often the follower looks for changes
+	Types       string        // the query parameter "types"; empty for all types
+	Since       string        // the value of --since; empty if it is not set
+	From        time.Time     // the time that Since stands for
+	Started     time.Time     // when this run started, by the service's clock
+	AllowNewKey bool          // whether the key may differ from the one in the file
+	Period      time.Duration // how often the follower looks for changes
 
 	// Deliver delivers one change. If it returns an error, the follower retries, unless the error
 	// was marked by Final.
@@ -113,7 +113,7 @@ func Final(err error) error { return finalError{err} }
 // Run follows the feed until ctx is done, and then returns nil. It does not interrupt a delivery.
 // It returns an error that wraps ErrBroken if changes may have been missed.
 func (f *Follower) Run(ctx context.Context) error {
-	if err := f.begin(); err != nil {
+	if err := f.initPosition(); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -121,35 +121,35 @@ func (f *Follower) Run(ctx context.Context) error {
 		asked := f.position.After
 		err := f.Retry(ctx, "read the changes", func() (err error) {
 			page, err = Read(ctx, f.API, f.query())
-			return Refusal(err)
+			return FinalIfRefused(err)
 		})
 		if err == nil {
 			err = f.deliverPage(ctx, page)
 		}
 		if tooOld := positionErrorMessage(err); tooOld != "" {
-			err = f.breakOff(tooOld)
+			err = f.markBroken(tooOld)
 		}
 		if err != nil {
-			return unlessEnded(ctx, err)
+			return ignoreDone(ctx, err)
 		}
 		// If After has not moved, the next change is not visible yet, even though HasMore is set.
 		if !page.HasMore || page.After == asked {
-			_ = f.Sleep(ctx, jittered(f.Period)) // ignore the error, because the loop checks ctx
+			_ = f.Sleep(ctx, jitter(f.Period)) // ignore the error, because the loop checks ctx
 		}
 	}
 	return nil
 }
 
-// unlessEnded returns err, or nil if err only says that ctx is done.
-func unlessEnded(ctx context.Context, err error) error {
+// ignoreDone returns err, or nil if err only says that ctx is done.
+func ignoreDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
 }
 
-// begin reads the stored position, or stores a new one.
-func (f *Follower) begin() error {
+// initPosition reads the stored position, or stores a new one.
+func (f *Follower) initPosition() error {
 	stored, found, err := f.File.read()
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (f *Follower) begin() error {
 	}
 	if found && stored.Broken == "" && (f.Since == "" || f.Since == stored.Since) {
 		f.position = stored
-		if err := f.checkBegin(); err != nil {
+		if err := f.checkStart(); err != nil {
 			return err
 		}
 		if stored.Types != f.Types {
@@ -184,13 +184,13 @@ func (f *Follower) begin() error {
 // retentionPeriod is how long the service keeps changes.
 const retentionPeriod = 30 * 24 * time.Hour
 
-// checkBegin calls breakOff if the follower has no Service-After yet and must begin at a time for
+// checkStart calls markBroken if the follower has no Service-After yet and must begin at a time for
 // which the service no longer has changes. The service itself would return the changes that it
 // still has, without an error.
-func (f *Follower) checkBegin() error {
+func (f *Follower) checkStart() error {
 	earliest := timestamp.Format(f.Started.Add(-retentionPeriod))
 	if f.position.After == "" && f.position.From < earliest {
-		return f.breakOff("it begins at " + f.position.From + ", and the service has no changes before " + earliest)
+		return f.markBroken("it begins at " + f.position.From + ", and the service has no changes before " + earliest)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (f *Follower) checkOrigin(stored Origin) error {
 		return fmt.Errorf("%s belongs to the service %s, not to %s", f.File.path, stored.BaseURL, f.Origin.BaseURL)
 	case stored.CompanyID != f.Origin.CompanyID:
 		return fmt.Errorf("%s belongs to the company %s, not to %s", f.File.path, stored.CompanyID, f.Origin.CompanyID)
-	case stored.KeyID != f.Origin.KeyID && !f.NewKey:
+	case stored.KeyID != f.Origin.KeyID && !f.AllowNewKey:
 		return fmt.Errorf("%s was written with the key %s, not with %s, which may see different changes: continue with --new-key", f.File.path, stored.KeyID, f.Origin.KeyID)
 	}
 	return nil
@@ -240,7 +240,7 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 		}
 		if f.isGap(c) {
 			if c.OccurredAt > f.position.Started {
-				return f.breakOff("the service has lost changes before " + c.OccurredAt)
+				return f.markBroken("the service has lost changes before " + c.OccurredAt)
 			}
 			if c.OccurredAt != f.notedGapTime {
 				f.Note("the service has lost changes before %s", c.OccurredAt)
@@ -275,9 +275,9 @@ func (f *Follower) deliver(ctx context.Context, c Change) error {
 	return f.Retry(ctx, c.ID, func() error { return f.Deliver(context.WithoutCancel(ctx), c) })
 }
 
-// breakOff stores that the feed does not continue from the position, and returns ErrBroken with the
-// reason.
-func (f *Follower) breakOff(reason string) error {
+// markBroken stores that the feed does not continue from the position, and returns ErrBroken with
+// the reason.
+func (f *Follower) markBroken(reason string) error {
 	f.position.Broken = reason
 	if err := f.File.write(f.position); err != nil {
 		return err
@@ -285,9 +285,9 @@ func (f *Follower) breakOff(reason string) error {
 	return fmt.Errorf("%w: %s", ErrBroken, reason)
 }
 
-// Refusal marks the error of a request as final if the service refused the request, because a retry
-// would fail, too.
-func Refusal(err error) error {
+// FinalIfRefused marks the error of a request as final if the service refused the request, because
+// a retry would fail, too.
+func FinalIfRefused(err error) error {
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		return err
@@ -336,7 +336,7 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause := max(min(retryAfter(err), retryAfterMax), jittered(pauseAfter(attempt)))
+		pause := max(min(retryAfter(err), retryAfterMax), jitter(pauseAfter(attempt)))
 		f.Report(fmt.Errorf("%s: %w", what, err), fmt.Sprintf("attempt %d follows in %s", attempt+1, pause.Round(time.Second)))
 		if err := f.Sleep(ctx, pause); err != nil {
 			return err
@@ -352,9 +352,9 @@ func pauseAfter(attempt int) time.Duration {
 	return min(pauseMax, pauseMin<<(attempt-1))
 }
 
-// jittered returns a random duration between 75 % and 125 % of d, so that followers that started or
+// jitter returns a random duration between 75 % and 125 % of d, so that followers that started or
 // failed at the same time do not stay synchronised.
-func jittered(d time.Duration) time.Duration {
+func jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1)
 }
 

@@ -44,7 +44,7 @@ var origin = follow.Origin{BaseURL: "http://feed.example", CompanyID: feedtest.C
 
 // newFollower returns a follower of a feed, with its file locked until the test ends or release is
 // called.
-func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
+func (recv *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
 	t.Helper()
 	api, err := client.New(origin.BaseURL, "sk_test", client.WithHTTPClient(&http.Client{Transport: inProcess{feed}}), client.WithCompany(origin.CompanyID), client.WithAttempts(1))
 	if err != nil {
@@ -57,18 +57,18 @@ func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f
 	f = &follow.Follower{
 		API: api, Origin: origin, File: file, Since: "1h", From: time.Now().Add(-time.Hour), Started: time.Now().Add(-time.Minute), Period: 10 * time.Second,
 		Deliver: func(_ context.Context, c follow.Change) error {
-			if to.fail != nil {
-				if err := to.fail(c.ID); err != nil {
+			if recv.fail != nil {
+				if err := recv.fail(c.ID); err != nil {
 					return err
 				}
 			}
-			to.ids = append(to.ids, c.ID)
+			recv.ids = append(recv.ids, c.ID)
 			return nil
 		},
-		Report: func(err error, next string) { to.errs = append(to.errs, err.Error()+"; "+next) },
-		Note:   func(format string, args ...any) { to.notes = append(to.notes, fmt.Sprintf(format, args...)) },
+		Report: func(err error, next string) { recv.errs = append(recv.errs, err.Error()+"; "+next) },
+		Note:   func(format string, args ...any) { recv.notes = append(recv.notes, fmt.Sprintf(format, args...)) },
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			to.slept = append(to.slept, d)
+			recv.slept = append(recv.slept, d)
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -93,22 +93,22 @@ func runFor(t *testing.T, f *follow.Follower, d time.Duration) error {
 func TestFollower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "folder", "position.json")
+		feed, recv, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "folder", "position.json")
 		for n := range 5 {
 			feed.Add("feedback", fmt.Sprintf("fbk_%d", n), "created")
 		}
 		for range 3 {
-			f, release := to.newFollower(t, feed, path)
+			f, release := recv.newFollower(t, feed, path)
 			time.AfterFunc(15*time.Second, func() { feed.Add("post", "pst_1", "updated") })
 			if err := runFor(t, f, time.Minute); err != nil {
 				t.Error(err)
 			}
 			release()
 		}
-		if diff := cmp.Diff(feed.IDs(), to.ids); diff != "" || len(to.ids) != 8 {
+		if diff := cmp.Diff(feed.IDs(), recv.ids); diff != "" || len(recv.ids) != 8 {
 			t.Errorf("received changes (-want +got):\n%s", diff)
 		}
-		for _, d := range to.slept {
+		for _, d := range recv.slept {
 			if d < 7*time.Second || d > 13*time.Second {
 				t.Errorf("a pause of %s, want about 10 s", d)
 			}
@@ -124,19 +124,19 @@ var errDied = errors.New("died")
 func TestFollowerThroughDeaths(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		feed, recv, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
 		feed.PageMax = 3
-		died, steps := 0, 0
-		for n := 1; died == n-1; n++ { // the process dies at step n; the loop ends once n is past the last step
+		deaths, steps := 0, 0
+		for n := 1; deaths == n-1; n++ { // the process dies at step n; the loop ends once n is past the last step
 			for range 4 {
 				feed.Add("feedback", "fbk_1", "updated")
 			}
-			f, release := to.newFollower(t, feed, path)
+			f, release := recv.newFollower(t, feed, path)
 			deliver := f.Deliver
 			steps = 0
 			step := func() error {
 				if steps++; steps == n {
-					died++
+					deaths++
 					return follow.Final(errDied)
 				}
 				return nil
@@ -151,13 +151,13 @@ func TestFollowerThroughDeaths(t *testing.T) {
 				feedtest.Refuse(w, http.StatusUnauthorized, "unauthorised", "died")
 				return true
 			}
-			if err := runFor(t, f, 5*time.Second); (err != nil) != (died == n) {
+			if err := runFor(t, f, 5*time.Second); (err != nil) != (deaths == n) {
 				t.Errorf("run %d: %v", n, err)
 			}
 			release()
 		}
 		var first []string
-		for _, id := range to.ids {
+		for _, id := range recv.ids {
 			if !slices.Contains(first, id) {
 				first = append(first, id)
 			}
@@ -165,8 +165,8 @@ func TestFollowerThroughDeaths(t *testing.T) {
 		if diff := cmp.Diff(feed.IDs(), first); diff != "" {
 			t.Errorf("received changes (-want +got):\n%s", diff)
 		}
-		if len(to.ids)-len(first) > died || died < 6 {
-			t.Errorf("%d changes were received %d times through %d deaths, want at most one more for each", len(first), len(to.ids), died)
+		if len(recv.ids)-len(first) > deaths || deaths < 6 {
+			t.Errorf("%d changes were received %d times through %d deaths, want at most one more for each", len(first), len(recv.ids), deaths)
 		}
 	})
 }
@@ -176,32 +176,32 @@ func TestFollowerThroughDeaths(t *testing.T) {
 func TestFollowerRetriesDelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to := feedtest.New(), &receiver{}
+		feed, recv := feedtest.New(), &receiver{}
 		first, _ := feed.Add("post", "pst_1", "created"), feed.Add("post", "pst_2", "created")
 		failures := 0
-		to.fail = func(id string) error {
+		recv.fail = func(id string) error {
 			if id == first && failures < 20 {
 				failures++
 				return errors.New("exit status 1")
 			}
 			return nil
 		}
-		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		f, _ := recv.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
 		if err := runFor(t, f, 3*time.Hour); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(feed.IDs(), to.ids); diff != "" || failures != 20 {
+		if diff := cmp.Diff(feed.IDs(), recv.ids); diff != "" || failures != 20 {
 			t.Errorf("%d failures; received changes (-want +got):\n%s", failures, diff)
 		}
-		if len(to.errs) != 20 || !strings.HasPrefix(to.errs[0], first+": exit status 1; attempt 2 follows in ") {
-			t.Errorf("%d reports, the first: %.1q", len(to.errs), to.errs)
+		if len(recv.errs) != 20 || !strings.HasPrefix(recv.errs[0], first+": exit status 1; attempt 2 follows in ") {
+			t.Errorf("%d reports, the first: %.1q", len(recv.errs), recv.errs)
 		}
 		for n, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-			if got := to.slept[n]; got < want*3/4 || got > want*5/4 {
+			if got := recv.slept[n]; got < want*3/4 || got > want*5/4 {
 				t.Errorf("pause %d: %s, want about %s", n, got, want)
 			}
 		}
-		if longest := slices.Max(to.slept); longest > 375*time.Second || longest < 225*time.Second {
+		if longest := slices.Max(recv.slept); longest > 375*time.Second || longest < 225*time.Second {
 			t.Errorf("the longest pause is %s, want about 5 minutes", longest)
 		}
 	})
@@ -212,10 +212,10 @@ func TestFollowerRetriesDelivery(t *testing.T) {
 func TestFollowerFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name   string
-		status int
-		code   string
-		ends   bool
+		name    string
+		status  int
+		code    string
+		wantEnd bool
 	}{
 		{"throttled", 429, "rate_limited", false}, {"unavailable", 503, "unavailable", false}, {"failed", 500, "internal", false},
 		{"no feed", 501, "not_implemented", true}, {"revoked key", 401, "unauthorised", true}, {"unknown type", 400, "bad_request", true}, {"no route", 404, "not_found", true},
@@ -223,7 +223,7 @@ func TestFollowerFailures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				feed, to := feedtest.New(), &receiver{}
+				feed, recv := feedtest.New(), &receiver{}
 				feed.Add("post", "pst_1", "created")
 				failures := 0
 				feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -234,22 +234,22 @@ func TestFollowerFailures(t *testing.T) {
 					feedtest.Refuse(w, c.status, c.code, "no")
 					return true
 				}
-				f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+				f, _ := recv.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
 				err := runFor(t, f, 10*time.Minute)
-				if (err != nil) != c.ends || len(to.ids) == 0 != c.ends {
-					t.Errorf("%v after %d requests, received %q; want it to end: %t", err, failures, to.ids, c.ends)
+				if (err != nil) != c.wantEnd || len(recv.ids) == 0 != c.wantEnd {
+					t.Errorf("%v after %d requests, received %q; want it to end: %t", err, failures, recv.ids, c.wantEnd)
 				}
-				if !c.ends && (len(to.slept) < 3 || slices.Min(to.slept[:3]) < 30*time.Second) {
-					t.Errorf("pauses %v, want 30 s first", to.slept)
+				if !c.wantEnd && (len(recv.slept) < 3 || slices.Min(recv.slept[:3]) < 30*time.Second) {
+					t.Errorf("pauses %v, want 30 s first", recv.slept)
 				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		feed, to := feedtest.New(), &receiver{}
+		feed, recv := feedtest.New(), &receiver{}
 		id := feed.Add("post", "pst_1", "created")
 		asked := []time.Duration{18 * time.Hour, time.Minute}
-		to.fail = func(string) error {
+		recv.fail = func(string) error {
 			if len(asked) == 0 {
 				return follow.Final(webhook.ErrGone)
 			}
@@ -257,9 +257,9 @@ func TestFollowerFailures(t *testing.T) {
 			after, asked = asked[0], asked[1:]
 			return &webhook.StatusError{Status: 429, RetryAfter: after}
 		}
-		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
-		if err := runFor(t, f, 2*time.Hour); !errors.Is(err, webhook.ErrGone) || !slices.Equal(to.slept, []time.Duration{time.Hour, time.Minute}) || !strings.HasPrefix(to.errs[0], id) {
-			t.Errorf("a webhook that is gone: %v, pauses %v", err, to.slept)
+		f, _ := recv.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		if err := runFor(t, f, 2*time.Hour); !errors.Is(err, webhook.ErrGone) || !slices.Equal(recv.slept, []time.Duration{time.Hour, time.Minute}) || !strings.HasPrefix(recv.errs[0], id) {
+			t.Errorf("a webhook that is gone: %v, pauses %v", err, recv.slept)
 		}
 	})
 }
@@ -273,9 +273,9 @@ func TestFollowerBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+				feed, recv, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
 				start := func(since string, started time.Time) error {
-					f, release := to.newFollower(t, feed, path)
+					f, release := recv.newFollower(t, feed, path)
 					defer release()
 					f.Since, f.Started = since, started
 					return runFor(t, f, time.Minute)
@@ -307,7 +307,7 @@ func TestFollowerBroken(t *testing.T) {
 				if err := start("1h", time.Now().Add(time.Minute)); err != nil {
 					t.Errorf("a new start: %v", err)
 				}
-				if diff := cmp.Diff([]string{before, before, last}, to.ids); diff != "" {
+				if diff := cmp.Diff([]string{before, before, last}, recv.ids); diff != "" {
 					t.Errorf("received changes (-want +got):\n%s", diff)
 				}
 			})
@@ -320,15 +320,15 @@ func TestFollowerBroken(t *testing.T) {
 func TestFollowerBeginTooOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		feed, recv, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
 		feed.Add("post", "pst_1", "created")
-		to.fail = func(string) error { return follow.Final(errDied) }
+		recv.fail = func(string) error { return follow.Final(errDied) }
 		for _, c := range []struct {
 			later time.Duration
 			want  error
 		}{{0, errDied}, {29 * 24 * time.Hour, errDied}, {2 * 24 * time.Hour, follow.ErrBroken}} {
 			time.Sleep(c.later)
-			f, release := to.newFollower(t, feed, path)
+			f, release := recv.newFollower(t, feed, path)
 			if err := runFor(t, f, time.Minute); !errors.Is(err, c.want) {
 				t.Errorf("%s later: %v, want %v", c.later, err, c.want)
 			}
@@ -341,7 +341,7 @@ func TestFollowerBeginTooOld(t *testing.T) {
 func TestFollowerWaitsForHiddenChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to := feedtest.New(), &receiver{}
+		feed, recv := feedtest.New(), &receiver{}
 		feed.Add("post", "pst_1", "created")
 		requests := 0
 		feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
@@ -354,12 +354,12 @@ func TestFollowerWaitsForHiddenChange(t *testing.T) {
 			_, _ = w.Write([]byte(`{"items":[]}`))
 			return true
 		}
-		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
-		if err := runFor(t, f, time.Minute); err != nil || len(to.slept) < 4 || len(to.ids) != 1 {
-			t.Errorf("%v, %d requests with %d pauses, received %q; want a pause after each", err, requests, len(to.slept), to.ids)
+		f, _ := recv.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		if err := runFor(t, f, time.Minute); err != nil || len(recv.slept) < 4 || len(recv.ids) != 1 {
+			t.Errorf("%v, %d requests with %d pauses, received %q; want a pause after each", err, requests, len(recv.slept), recv.ids)
 		}
-		if requests > len(to.slept) {
-			t.Errorf("%d requests and %d pauses", requests, len(to.slept))
+		if requests > len(recv.slept) {
+			t.Errorf("%d requests and %d pauses", requests, len(recv.slept))
 		}
 	})
 }
@@ -369,8 +369,8 @@ func TestFollowerWaitsForHiddenChange(t *testing.T) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
-		f, release := to.newFollower(t, feed, path)
+		feed, recv, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		f, release := recv.newFollower(t, feed, path)
 		if err := runFor(t, f, time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -387,10 +387,10 @@ func TestFile(t *testing.T) {
 			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, "continue with --new-key"},
 			{func(f *follow.Follower) { f.Origin.KeyID, f.Since = "key_2", "2h" }, "continue with --new-key"},
 			{func(f *follow.Follower) { f.Types = "post" }, "has read the types (all), not post"},
-			{func(f *follow.Follower) { f.Origin.KeyID, f.NewKey = "key_2", true }, ""},
+			{func(f *follow.Follower) { f.Origin.KeyID, f.AllowNewKey = "key_2", true }, ""},
 			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, ""},
 		} {
-			f, release := to.newFollower(t, feed, path)
+			f, release := recv.newFollower(t, feed, path)
 			c.change(f)
 			err := runFor(t, f, time.Minute)
 			if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -405,7 +405,7 @@ func TestFile(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			f, release := to.newFollower(t, feed, path)
+			f, release := recv.newFollower(t, feed, path)
 			if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("file %q: %v", text, err)
 			}

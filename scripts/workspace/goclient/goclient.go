@@ -48,7 +48,7 @@ type Result struct {
 // or LICENSE that Write did not write. In these cases it writes nothing.
 func Write(folder, modulePath string) (Result, error) {
 	out := Result{Folder: folder, Version: fault.Version}
-	stale, err := ownFiles(folder)
+	oldFiles, err := ownFiles(folder)
 	if err != nil {
 		return out, err
 	}
@@ -62,8 +62,8 @@ func Write(folder, modulePath string) (Result, error) {
 	if modulePath != "" {
 		files["go.mod"] = []byte("module " + modulePath + "\n\ngo " + goVersion + "\n")
 	}
-	if len(stale) == 0 {
-		if err := requireNoOther(folder, files); err != nil {
+	if len(oldFiles) == 0 {
+		if err := checkNoConflict(folder, files); err != nil {
 			return out, err
 		}
 	}
@@ -75,7 +75,7 @@ func Write(folder, modulePath string) (Result, error) {
 			return out, err
 		}
 	}
-	for _, name := range stale {
+	for _, name := range oldFiles {
 		if _, kept := files[name]; !kept {
 			if err := os.Remove(filepath.Join(folder, name)); err != nil {
 				return out, err
@@ -113,9 +113,10 @@ func ownFiles(folder string) (own []string, err error) {
 	return own, nil
 }
 
-// requireNoOther returns an error if a folder that does not yet contain the client has one of these
-// files with different contents, such as the go.mod or the LICENSE of the caller's own module.
-func requireNoOther(folder string, files map[string][]byte) error {
+// checkNoConflict returns an error if a folder that does not yet contain the client has one of
+// these files with different contents, such as the go.mod or the LICENSE of the caller's own
+// module.
+func checkNoConflict(folder string, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		switch {
@@ -175,8 +176,8 @@ func importPath(folder, modulePath string) (string, error) {
 			if name == "" {
 				return "", fmt.Errorf("%s has no module path", file)
 			}
-			below, err := filepath.Rel(root, absolute)
-			return path.Join(name, filepath.ToSlash(below)), err
+			rel, err := filepath.Rel(root, absolute)
+			return path.Join(name, filepath.ToSlash(rel)), err
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", err
 		case root == filepath.Dir(root):

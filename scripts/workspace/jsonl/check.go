@@ -58,19 +58,19 @@ func (o Options) place(line int) string {
 // and returns the records to write. If any lines are bad, it returns an error that lists them and
 // their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*CheckedFile, error) {
-	spool, err := newChecked(types, o)
+	checked, err := newCheckedFile(types, o)
 	if err != nil {
 		return nil, err
 	}
 	c := importCheck{
-		CheckedFile: spool, companyID: companyID, pendingByType: make([]batch, len(types)), claimedTexts: map[[16]byte]uniqueTextOwner{},
+		CheckedFile: checked, companyID: companyID, pendingByType: make([]batch, len(types)), claimedTexts: map[[16]byte]uniqueTextOwner{},
 		badUnlessNamed: map[[16]byte][]badLine{},
 	}
 	if err := c.readAll(ctx, in); err != nil {
-		spool.Close()
+		checked.Close()
 		return nil, err
 	}
-	return spool, nil
+	return checked, nil
 }
 
 // importCheck is the first pass of an import.
@@ -205,7 +205,7 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	}
 	t := c.types[i]
 	problems, err := t.Verify(ctx, c.companyID, b.records)
-	rivals, err2 := t.VerifyAliases(ctx, c.companyID, b.records)
+	aliasProblems, err2 := t.VerifyAliases(ctx, c.companyID, b.records)
 	orphans, err3 := t.Orphans(ctx, c.companyID, b.records)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
@@ -215,7 +215,7 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 			c.report(b.lines[n], t.Name, problem)
 		}
 	}
-	for n, problem := range rivals {
+	for n, problem := range aliasProblems {
 		if problem != "" {
 			_, rival := t.AliasesOf(b.records[n])
 			c.reportUnlessNamed(rival, badLine{b.lines[n], t.Name, []string{problem}})

@@ -21,16 +21,16 @@ type CheckedFile struct {
 	dir         string
 	files       []*os.File
 	outs        []*bufio.Writer
-	count       []int
+	counts      []int
 	nameDigests map[[16]byte]bool // digests of the names of the records; see transfer.WithAliases
 
 	options Options
 	skipped []atomic.Int64 // for each type, how many records Write has skipped
 
-	mu      sync.Mutex
-	refused []badLine // the records that Write did not store
-	merged  map[transfer.MergeOutcome]int
-	kept    []string // the messages of transfer.Merged.NotMergedText
+	mu             sync.Mutex
+	refused        []badLine // the records that Write did not store
+	merged         map[transfer.MergeOutcome]int
+	notMergedTexts []string // the messages of transfer.Merged.NotMergedText
 }
 
 // digest returns a short hash of a string to use as a map key, so that long strings need not stay
@@ -44,14 +44,14 @@ func digest(text string) [16]byte {
 // transfer.FileHasName.
 func (c *CheckedFile) hasName(name string) bool { return c.nameDigests[digest(name)] }
 
-func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
+func newCheckedFile(types []transfer.Type, o Options) (*CheckedFile, error) {
 	dir, err := os.MkdirTemp("", "workspace-import-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &CheckedFile{
 		types: types, dir: dir, merged: map[transfer.MergeOutcome]int{}, nameDigests: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
-		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
+		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), counts: make([]int, len(types)),
 	}, nil
 }
 
@@ -67,7 +67,7 @@ func (c *CheckedFile) Close() {
 
 // Total returns the number of records.
 func (c *CheckedFile) Total() (n int) {
-	for _, count := range c.count {
+	for _, count := range c.counts {
 		n += count
 	}
 	return n
@@ -103,12 +103,12 @@ func (c *CheckedFile) Merged() map[transfer.MergeOutcome]int {
 	return maps.Clone(c.merged)
 }
 
-// Kept returns the messages about records that were merged only in part, sorted.
-func (c *CheckedFile) Kept() []string {
+// NotMergedTexts returns the messages about records that were merged only in part, sorted.
+func (c *CheckedFile) NotMergedTexts() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slices.Sort(c.kept)
-	return c.kept
+	slices.Sort(c.notMergedTexts)
+	return c.notMergedTexts
 }
 
 // countMerged counts the outcomes of a merge, and returns how many records the merge has written.
@@ -121,7 +121,7 @@ func (c *CheckedFile) countMerged(merged []transfer.Merged, refused transfer.Ref
 		}
 		c.merged[m.Outcome]++
 		if m.NotMergedText != "" {
-			c.kept = append(c.kept, m.NotMergedText)
+			c.notMergedTexts = append(c.notMergedTexts, m.NotMergedText)
 		}
 		if m.Outcome == transfer.MergedCreated || m.Outcome == transfer.MergedUpdated {
 			written++
@@ -130,8 +130,8 @@ func (c *CheckedFile) countMerged(merged []transfer.Merged, refused transfer.Ref
 	return written
 }
 
-// refuse remembers the records of a batch that were not stored, for Refused.
-func (c *CheckedFile) refuse(i int, b batch, refused transfer.RefusedRecords) {
+// addRefused remembers the records of a batch that were not stored, for Refused.
+func (c *CheckedFile) addRefused(i int, b batch, refused transfer.RefusedRecords) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, problem := range refused {
@@ -148,7 +148,7 @@ func (c *CheckedFile) add(i, line int, record []byte) error {
 		}
 		c.files[i], c.outs[i] = f, bufio.NewWriterSize(f, 64<<10)
 	}
-	c.count[i]++
+	c.counts[i]++
 	_, err := fmt.Fprintf(c.outs[i], "%d %s\n", line, record)
 	if err != nil {
 		return fmt.Errorf("write a temporary file in %s: %w", c.dir, err)

@@ -37,7 +37,7 @@ func TestRefusedLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, functions.Operations)
-			key := s.Key(t)
+			key := s.IssueKey(t)
 			call := func(op string, arguments map[string]any) {
 				t.Helper()
 				if r := s.Call(t, key, op, arguments); r.Status != 200 {

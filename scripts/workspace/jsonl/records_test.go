@@ -34,7 +34,7 @@ func TestInterrupt(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	s, err := newChecked([]transfer.Type{kind}, Options{})
+	s, err := newCheckedFile([]transfer.Type{kind}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestInterrupt(t *testing.T) {
 	}
 
 	broken := transfer.Define("counted", "", nil, func(context.Context, string, []countedRecord) error { return errors.New("no space") }, nil)
-	s, err = newChecked([]transfer.Type{broken}, Options{})
+	s, err = newCheckedFile([]transfer.Type{broken}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,15 +49,15 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 	var written atomic.Int64
 	var queues [writerCount]chan batch
 	group, ctx := errgroup.WithContext(ctx)
-	for lane := range queues {
-		queues[lane] = make(chan batch)
+	for writer := range queues {
+		queues[writer] = make(chan batch)
 		group.Go(func() error {
-			for b := range queues[lane] {
-				stored, err := c.writeBatch(ctx, companyID, i, b)
+			for b := range queues[writer] {
+				n, err := c.writeBatch(ctx, companyID, i, b)
 				if err != nil {
 					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
 				}
-				written.Add(int64(stored))
+				written.Add(int64(n))
 				progress(len(b.records))
 			}
 			return nil
@@ -65,8 +65,8 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 	}
 	group.Go(func() error {
 		defer func() {
-			for _, lane := range queues {
-				close(lane)
+			for _, queue := range queues {
+				close(queue)
 			}
 		}()
 		return c.distribute(ctx, i, queues)
@@ -83,7 +83,7 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 		merged, err := kind.Merge(ctx, companyID, b.records)
 		var refused transfer.RefusedRecords
 		if errors.As(err, &refused) {
-			c.refuse(i, b, refused)
+			c.addRefused(i, b, refused)
 			err = nil
 		}
 		return c.countMerged(merged, refused), err
@@ -109,7 +109,7 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 func (c *CheckedFile) countWritten(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
-		c.refuse(i, b, refused)
+		c.addRefused(i, b, refused)
 		return attempted - len(refused), nil
 	}
 	return attempted, err
@@ -118,10 +118,10 @@ func (c *CheckedFile) countWritten(i int, b batch, attempted int, err error) (in
 // distribute reads the records of the i-th type and sends them in batches to the writers' queues.
 func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount]chan batch) error {
 	var openBatches [writerCount]batch
-	send := func(lane int) error {
+	send := func(writer int) error {
 		select {
-		case queues[lane] <- openBatches[lane]:
-			openBatches[lane] = batch{}
+		case queues[writer] <- openBatches[writer]:
+			openBatches[writer] = batch{}
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -138,12 +138,12 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 		if len(problems) > 0 {
 			return fmt.Errorf("a record of type %s was valid and is now invalid: %s", c.types[i].Name, problems[0])
 		}
-		lane := 0 // use one writer if all records fit in one batch, as with the brand kit, which has no id to hash
-		if c.count[i] > batchRecordsMax {
-			lane = writerOf(c.types[i].OrderKey(record))
+		writer := 0 // use one writer if all records fit in one batch, as with the brand kit, which has no id to hash
+		if c.counts[i] > batchRecordsMax {
+			writer = writerOf(c.types[i].OrderKey(record))
 		}
-		if openBatches[lane].add(record, number, len(text)) {
-			if err := send(lane); err != nil {
+		if openBatches[writer].add(record, number, len(text)) {
+			if err := send(writer); err != nil {
 				return err
 			}
 		}
@@ -151,9 +151,9 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read the temporary files of the import: %w", err)
 	}
-	for lane := range openBatches {
-		if len(openBatches[lane].records) > 0 {
-			if err := send(lane); err != nil {
+	for writer := range openBatches {
+		if len(openBatches[writer].records) > 0 {
+			if err := send(writer); err != nil {
 				return err
 			}
 		}

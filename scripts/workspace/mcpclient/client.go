@@ -87,7 +87,7 @@ func Lookup(name string) (Client, error) {
 	if err != nil {
 		return Client{}, err
 	}
-	settings, err := os.UserConfigDir() // ~/.config, ~/Library/Application Support or %AppData%
+	configDir, err := os.UserConfigDir() // ~/.config, ~/Library/Application Support or %AppData%
 	if err != nil {
 		return Client{}, err
 	}
@@ -104,7 +104,7 @@ func Lookup(name string) (Client, error) {
 	case "claude-desktop":
 		return Client{
 			Name: name, Title: "Claude Desktop",
-			file: filepath.Join(settings, "Claude", "claude_desktop_config.json"), format: jsonFormat{object: "mcpServers"},
+			file: filepath.Join(configDir, "Claude", "claude_desktop_config.json"), format: jsonFormat{object: "mcpServers"},
 		}, nil
 	case "cursor":
 		return Client{
@@ -114,8 +114,8 @@ func Lookup(name string) (Client, error) {
 	case "vscode":
 		return Client{
 			Name: name, Title: "VS Code", SkillsFolder: filepath.Join(home, ".copilot", "skills"),
-			file: filepath.Join(settings, "Code", "User", "mcp.json"), format: jsonFormat{object: "servers", writesType: true, allowsComments: true},
-			program: codeProgram(), losesComments: true, add: addToCode,
+			file: filepath.Join(configDir, "Code", "User", "mcp.json"), format: jsonFormat{object: "servers", writesType: true, allowsComments: true},
+			program: codeProgram(), losesComments: true, add: vsCodeAddArgs,
 		}, nil
 	case "codex":
 		return Client{
@@ -139,7 +139,7 @@ func codeProgram() string {
 	return "code"
 }
 
-func addToCode(e Entry) []string {
+func vsCodeAddArgs(e Entry) []string {
 	text, err := json.Marshal(struct {
 		Name string `json:"name"`
 		Type string `json:"type"`

@@ -87,7 +87,7 @@ func (f jsonFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 		return nil, "", err
 	}
 	inner := indentOf(list, layout.unit+layout.unit)
-	value := hujson.Value{Value: mustParse(layout.lines(f.value(e, inner, layout.unit)))}
+	value := hujson.Value{Value: mustParse(layout.convertNewlines(f.value(e, inner, layout.unit)))}
 	switch {
 	case existing == nil:
 		layout.append(list, EntryName, value.Value, inner, layout.unit)
@@ -110,14 +110,14 @@ func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
 		return root, nil
 	}
 	var wrong *json.SyntaxError
-	if strict := json.Unmarshal(text, new(any)); !f.allowsComments && errors.As(strict, &wrong) {
+	if strictErr := json.Unmarshal(text, new(any)); !f.allowsComments && errors.As(strictErr, &wrong) {
 		line, column := position(text, int(wrong.Offset)-1)
 		return root, &syntaxError{line, column, wrong.Error()}
 	}
 	if err == nil {
 		err = errors.New("comments and trailing commas are not allowed")
 	}
-	if found := hujsonError.FindStringSubmatch(err.Error()); found != nil {
+	if found := hujsonErrorPattern.FindStringSubmatch(err.Error()); found != nil {
 		line, _ := strconv.Atoi(found[1]) // cannot fail: the pattern matches only digits
 		column, _ := strconv.Atoi(found[2])
 		return root, &syntaxError{line, column, found[3]}
@@ -125,8 +125,9 @@ func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
 	return root, &syntaxError{1, 1, err.Error()}
 }
 
-// hujsonError matches the text of an error from hujson.Parse, because the error has no fields.
-var hujsonError = regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
+// hujsonErrorPattern matches the text of an error from hujson.Parse, because the error has no
+// fields.
+var hujsonErrorPattern = regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
 
 // position returns the line and the column of an offset. Both start from 1.
 func position(text []byte, offset int) (line, column int) {
@@ -193,7 +194,7 @@ func indentOf(o *hujson.Object, fallback string) string {
 	return fallback
 }
 
-func (l layout) lines(text []byte) []byte {
+func (l layout) convertNewlines(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(l.newline))
 }
 

@@ -10,8 +10,8 @@ import (
 
 var now = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
 
-// home creates an empty home folder and returns its path. No client's program is on PATH.
-func home(t *testing.T) string {
+// createHome creates an empty home folder and returns its path. No client's program is on PATH.
+func createHome(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
@@ -44,7 +44,7 @@ func read(t *testing.T, file string) string {
 
 // Ensure a plan shows the entry to be replaced, but not the key in that entry.
 func TestPlanShowsNoKey(t *testing.T) {
-	dir, key := home(t), "sk_"+"live_"+strings.Repeat("0123456789", 9)
+	dir, key := createHome(t), "sk_"+"live_"+strings.Repeat("0123456789", 9)
 	write(t, filepath.Join(dir, ".cursor", "mcp.json"), `{"mcpServers": {"workspace": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer `+key+`"}}}}`, 0o600)
 	c, err := Lookup("cursor")
 	if err != nil {
@@ -59,7 +59,7 @@ func TestPlanShowsNoKey(t *testing.T) {
 // Ensure a copy of the settings remains if a client's program removes the old entry and then fails.
 // The error must name the copy.
 func TestFailingProgramLeavesCopy(t *testing.T) {
-	dir, old := home(t), `{"mcpServers": {"workspace": {"command": "old"}}}`
+	dir, old := createHome(t), `{"mcpServers": {"workspace": {"command": "old"}}}`
 	file := filepath.Join(dir, ".claude.json")
 	write(t, file, old, 0o600)
 	write(t, filepath.Join(dir, "bin", "claude"), "#!/bin/sh\nif [ \"$2\" = remove ]; then echo '{}' >'"+file+"'; else exit 1; fi\n", 0o700)

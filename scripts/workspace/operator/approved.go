@@ -16,8 +16,8 @@ import (
 func (o *operatorCommands) approvedCommand() *cobra.Command {
 	w := workerCommands[replyStore, feedback.Feedback, feedback.ClaimedReply]{
 		operatorCommands: o, remote: user.NewRemote(o.Terminal, o.table), noun: "feedback", nouns: "replies", readyWord: "approved",
-		inTable: func(t *table.Client) replyStore { return feedback.NewStore(t) },
-		overAPI: func(s user.RemoteService) replyStore { return repliesOverAPI{s} },
+		tableStore: func(t *table.Client) replyStore { return feedback.NewStore(t) },
+		apiStore:   func(s user.RemoteService) replyStore { return repliesOverAPI{s} },
 		listReady: func(s replyStore, ctx context.Context, companyID, target, after string, limit int) (table.Page[feedback.Feedback], error) {
 			return s.ApprovedReplies(ctx, companyID, enumOrNil[feedback.Source](target), after, limit)
 		},

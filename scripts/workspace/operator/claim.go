@@ -30,8 +30,8 @@ type workerCommands[S, R, C any] struct {
 
 	noun, nouns, readyWord string // "post", "posts", "due"
 
-	inTable func(*table.Client) S
-	overAPI func(user.RemoteService) S
+	tableStore func(*table.Client) S
+	apiStore   func(user.RemoteService) S
 
 	// listReady returns a page of records for one platform or source, or for all if target is
 	// empty.
@@ -82,7 +82,7 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, w.withReady, func(ctx context.Context, p recordAccess[S]) error {
+	return w.multiCompanyCommand(cmd, check, w.withReady, func(ctx context.Context, p recordAccess[S]) error {
 		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range p.companies {
 			page, err := w.listReady(p.store, ctx, companyID, "", "", *limit)
@@ -129,7 +129,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, find, func(ctx context.Context, p recordAccess[S]) error {
+	return w.multiCompanyCommand(cmd, check, find, func(ctx context.Context, p recordAccess[S]) error {
 		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range p.companies {
 			items, err := w.listStuck(p.store, ctx, companyID, claimedBefore())
@@ -147,13 +147,13 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 // is required if the command calls the API with a key.
 func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.Command {
 	return w.recordCommand(cmd, nil, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
-		by := ""
+		person := ""
 		if confirmedBy != nil {
-			if by = *confirmedBy; by == "" && !p.isTable {
+			if person = *confirmedBy; person == "" && !p.isTable {
 				return terminal.NewCommandUsageError(cmd, "--confirmed-by: name the person who confirmed the text")
 			}
 		}
-		record, err := w.claim(p.store, ctx, companyID, args[0], by)
+		record, err := w.claim(p.store, ctx, companyID, args[0], person)
 		if err != nil {
 			return explainStoreError(err, w.noun, args[0], companyID)
 		}
@@ -183,7 +183,7 @@ const noClaimText = "none"
 // validates the command's other flags, and may be nil.
 func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
-	both := func(cmd *cobra.Command) error {
+	checkFlags := func(cmd *cobra.Command) error {
 		if *claim != noClaimText && !id.Valid("clm", *claim) {
 			return terminal.NewCommandUsageError(cmd, "--claim: must be the claimId that claim printed, or none")
 		}
@@ -192,7 +192,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 		}
 		return check(cmd)
 	}
-	return w.recordCommand(cmd, both, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
+	return w.recordCommand(cmd, checkFlags, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaimText {
 			claimID = "" // to the stores, an empty id means no claim
@@ -208,9 +208,10 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 // everyCompany is the value of --company that selects every company that is not suspended.
 const everyCompany = "all"
 
-// sweepCommand makes cmd a command on the records of one company or, with --company all, of every
-// company that is not suspended. find returns the companies that have records for the command.
-func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
+// multiCompanyCommand makes cmd a command on the records of one company or, with --company all, of
+// every company that is not suspended. find returns the companies that have records for the
+// command.
+func (w workerCommands[S, R, C]) multiCompanyCommand(cmd *cobra.Command, check flagCheck, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := check(cmd); err != nil {
@@ -221,7 +222,8 @@ func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagChec
 	return cmd
 }
 
-// recordCommand makes cmd a command on one company. check may be nil.
+// recordCommand adds the flag --company to cmd, and lets it run do on the records of that company.
+// If check is not nil, it checks the flags first.
 func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p recordAccess[S], companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id` (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -257,17 +259,17 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 			return err
 		}
 		w.Note("using the API at %s", service.Name)
-		return do(cmd.Context(), recordAccess[S]{w.overAPI(service), []string{companyID}, false})
+		return do(cmd.Context(), recordAccess[S]{w.apiStore(service), []string{companyID}, false})
 	case companyID == "":
 		return terminal.NewCommandUsageError(cmd, "%s", noCompany)
 	}
 	return w.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
-		companies, err := w.companiesToSweep(ctx, s, companyID, find)
+		companies, err := w.selectedCompanies(ctx, s, companyID, find)
 		if err != nil {
 			return err
 		}
 		w.Note("using the table: %s", s.Target)
-		err = do(ctx, recordAccess[S]{w.inTable(s.Table), companies, true})
+		err = do(ctx, recordAccess[S]{w.tableStore(s.Table), companies, true})
 		if err == nil && ctx.Err() != nil { // a run that is told to stop returns no error
 			err = s.EngineError()
 		}
@@ -278,10 +280,10 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 // companyFinder returns the ids of the companies that have records of one kind.
 type companyFinder func(ctx context.Context, t *table.Client) ([]string, error)
 
-// companiesToSweep returns companyID or, if that is "all", the ids that find returns, except those
+// selectedCompanies returns companyID or, if that is "all", the ids that find returns, except those
 // of suspended companies. While the operator's index may lack records that an older version stored,
 // it returns all companies that are not suspended, without calling find.
-func (w workerCommands[S, R, C]) companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string, find companyFinder) (ids []string, err error) {
+func (w workerCommands[S, R, C]) selectedCompanies(ctx context.Context, s *tableconn.Session, companyID string, find companyFinder) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err
@@ -299,7 +301,7 @@ func (w workerCommands[S, R, C]) companiesToSweep(ctx context.Context, s *tablec
 	if err != nil {
 		return nil, fmt.Errorf("find the companies: %w", err)
 	}
-	suspended, err := s.Keys().Suspended(ctx, ids)
+	suspended, err := s.Keys().SuspensionTimes(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("find the suspended companies: %w", err)
 	}

@@ -109,11 +109,11 @@ func explainStoreError(err error, what, recordID, companyID string) error {
 	case !errors.As(err, &refused):
 		return fmt.Errorf("%s %s: %w", what, recordID, err)
 	case errors.Is(err, fault.ErrNotFound):
-		of := "company " + companyID
+		owner := "company " + companyID
 		if companyID == "" {
-			of = "the key's company"
+			owner = "the key's company"
 		}
-		return fmt.Errorf("no %s %q of %s", what, recordID, of)
+		return fmt.Errorf("no %s %q of %s", what, recordID, owner)
 	case refused.Code == fault.Conflict:
 		return terminal.NewConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 	}

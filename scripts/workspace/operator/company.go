@@ -33,12 +33,14 @@ printed, once.`,
   workspace company create --name "Northwind Notes" --json`,
 	}
 	name := create.Flags().String("name", "", "the company's display `name`, 1 to 200 characters")
-	issue := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
+	issueKey := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
 	create.RunE = func(cmd *cobra.Command, _ []string) error {
 		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
 			return terminal.NewCommandUsageError(cmd, "--name: must have 1 to %d characters", nameCharsMax)
 		}
-		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.createCompany(ctx, s, *name, *issue) })
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
+			return o.createCompany(ctx, s, *name, *issueKey)
+		})
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List the companies", Args: terminal.RequireArgs(),
@@ -81,14 +83,14 @@ type createdCompany struct {
 	Secret string `json:"key,omitempty"`
 }
 
-func (o *operatorCommands) createCompany(ctx context.Context, s *tableconn.Session, name string, issue bool) error {
+func (o *operatorCommands) createCompany(ctx context.Context, s *tableconn.Session, name string, issueKey bool) error {
 	now := s.Table.Now()
 	c := company.Company{ID: s.Table.NewID(id.CompanyPrefix), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
 		return fmt.Errorf("create the company: %w", err)
 	}
 	command := o.command("key issue --company %s --scopes all", c.ID)
-	if !issue {
+	if !issueKey {
 		return o.Print(createdCompany{CompanyID: c.ID, Company: c}, "%s  %s\n\nIts first key:\n  %s", c.ID, name, command)
 	}
 	grant := keys.Grant{Scopes: auth.Scopes(), APIVersion: fault.Version}
@@ -122,7 +124,7 @@ func (o *operatorCommands) listAllCompanies(ctx context.Context, s *tableconn.Se
 	if err == nil {
 		err = parallel.Both(
 			func() (err error) { all, err = company.NewStore(s.Table).GetMany(ctx, ids); return err },
-			func() (err error) { suspended, err = s.Keys().Suspended(ctx, ids); return err },
+			func() (err error) { suspended, err = s.Keys().SuspensionTimes(ctx, ids); return err },
 		)
 	}
 	if err != nil {

@@ -82,11 +82,11 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 		fmt.Fprintf(&lines, "  %-10s %d\n", area, records[area])
 		done.Total += records[area]
 	}
-	left := "Backups, exports and logs are yours to delete."
+	backupsNote := "Backups, exports and logs are yours to delete."
 	if s.IsAWS() {
-		left = "Point-in-time recovery can bring them back for 35 days. Other backups, exports and logs are yours to delete."
+		backupsNote = "Point-in-time recovery can bring them back for 35 days. Other backups, exports and logs are yours to delete."
 	}
-	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
+	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), backupsNote)
 }
 
 // awaitRequests waits until every request that was admitted before the keys were suspended has

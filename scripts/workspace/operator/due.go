@@ -18,8 +18,8 @@ import (
 func (o *operatorCommands) dueCommand() *cobra.Command {
 	w := workerCommands[postStore, broadcast.Post, broadcast.ClaimedPost]{
 		operatorCommands: o, remote: user.NewRemote(o.Terminal, o.table), noun: "post", nouns: "posts", readyWord: "due",
-		inTable: func(t *table.Client) postStore { return broadcast.NewStore(t) },
-		overAPI: func(s user.RemoteService) postStore { return postsOverAPI{s} },
+		tableStore: func(t *table.Client) postStore { return broadcast.NewStore(t) },
+		apiStore:   func(s user.RemoteService) postStore { return postsOverAPI{s} },
 		listReady: func(s postStore, ctx context.Context, companyID, target, after string, limit int) (table.Page[broadcast.Post], error) {
 			return s.DuePosts(ctx, companyID, enumOrNil[broadcast.Platform](target), after, limit)
 		},

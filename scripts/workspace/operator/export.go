@@ -54,14 +54,14 @@ func (o *operatorCommands) exportToOutput(ctx context.Context, s *tableconn.Sess
 		defer bar.End()
 		out = io.MultiWriter(out, bar)
 	}
-	n, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, out)
+	counts, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, out)
 	if err != nil {
 		return err
 	}
 	if o.JSON {
-		return terminal.PrintJSON(o.Err, exportResult{n, nil, secondsSince(begin)})
+		return terminal.PrintJSON(o.Err, exportResult{counts, nil, secondsSince(begin)})
 	}
-	o.Note("exported %s in %.1f s", formatCounts(n), secondsSince(begin))
+	o.Note("exported %s in %.1f s", formatCounts(counts), secondsSince(begin))
 	return nil
 }
 
@@ -70,11 +70,11 @@ func (o *operatorCommands) exportToFile(ctx context.Context, s *tableconn.Sessio
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
 	}
-	var n map[string]int
+	var counts map[string]int
 	err := secretfile.Create(name, func(w io.Writer) (err error) {
 		bar := o.ByteProgress("exporting", -1)
 		defer bar.End()
-		n, err = jsonl.Export(ctx, functions.Transfers(s.Table), companyID, io.MultiWriter(w, bar))
+		counts, err = jsonl.Export(ctx, functions.Transfers(s.Table), companyID, io.MultiWriter(w, bar))
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,5 +83,5 @@ func (o *operatorCommands) exportToFile(ctx context.Context, s *tableconn.Sessio
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", name, err)
 	}
-	return o.Print(exportResult{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", formatCounts(n), name, secondsSince(begin))
+	return o.Print(exportResult{counts, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", formatCounts(counts), name, secondsSince(begin))
 }

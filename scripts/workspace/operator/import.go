@@ -26,15 +26,15 @@ import (
 
 func (o *operatorCommands) importCommand() *cobra.Command {
 	var newOnly, replace, reportChanges bool
-	var convertible convert.Flags
+	var convertFlags convert.Flags
 	command := &cobra.Command{
-		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: importArgs(&convertible),
+		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: importArgs(&convertFlags),
 		Example: `  workspace import --company co_... records.jsonl
   workspace import --company co_... --from google-play reviews_*.csv
   workspace export --company co_... | workspace import --company co_... -
   echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
 	}
-	convertible.Register(command, kinds.All)
+	convertFlags.Register(command, kinds.RegisterAll)
 	command.Long = `Write records into a company, from a file or, with -, from standard input.
 
 A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. A record has the
@@ -69,7 +69,7 @@ by the operator.
 
 With --from KIND, the files are those of another program. Kinds:
 
-` + convertible.HelpKinds() + `
+` + convertFlags.HelpKinds() + `
 
 Their reviews and mentions are merged instead of replaced: fields that a file does not have
 keep the stored value, and a version that is older than the stored one is skipped. A reply
@@ -83,13 +83,13 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 		}
 		return s.Table.AsImport()
 	}
-	c := o.companyAction(command, func(cmd *cobra.Command) error { return checkImportFlags(cmd, &convertible, newOnly, replace) }, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
-		if convertible.From != "" {
-			kind, err := convertible.Kind(command)
+	c := o.companyAction(command, func(cmd *cobra.Command) error { return checkImportFlags(cmd, &convertFlags, newOnly, replace) }, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+		if convertFlags.From != "" {
+			kind, err := convertFlags.Kind(command)
 			if err != nil {
 				return err
 			}
-			return convertible.Run(ctx, o.Terminal, kind, args, func(r *convert.Result) error {
+			return convertFlags.Run(ctx, o.Terminal, kind, args, func(r *convert.Result) error {
 				lines := r.Lines()
 				defer lines.Close()
 				return o.importRecords(ctx, tableOf(s), companyID, lines, -1, jsonl.Options{
@@ -165,12 +165,12 @@ type importResult struct {
 
 	// Set only with --from: the number of reviews and mentions for each outcome of the merge, and
 	// messages about those whose reply in the file was left out.
-	Merged map[transfer.MergeOutcome]int `json:"merged,omitempty"`
-	Kept   []string                      `json:"kept,omitempty"`
+	Merged    map[transfer.MergeOutcome]int `json:"merged,omitempty"`
+	NotMerged []string                      `json:"kept,omitempty"`
 }
 
-// keptMax is the maximum number of messages about left-out replies that are listed.
-const keptMax = 20
+// notMergedMax is the maximum number of messages about left-out replies that are listed.
+const notMergedMax = 20
 
 func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, companyID string, in io.Reader, size int64, options jsonl.Options) error {
 	begin := time.Now()
@@ -207,22 +207,22 @@ func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, c
 		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
 			"Repeating the import is safe", err, len(checked.Refused()), formatCounts(written), formatCounts(checked.Skipped()))
 	}
-	result := importResult{written, checked.Skipped(), secondsSince(begin), checked.Merged(), checked.Kept()}
-	skipped := ""
+	result := importResult{written, checked.Skipped(), secondsSince(begin), checked.Merged(), checked.NotMergedTexts()}
+	skippedText := ""
 	if len(result.Skipped) > 0 {
-		skipped = ", skipped " + formatCounts(result.Skipped)
+		skippedText = ", skipped " + formatCounts(result.Skipped)
 	}
 	if m := result.Merged; len(m) > 0 {
-		skipped += fmt.Sprintf(": reviews and mentions %d created, %d updated, %d unchanged, %d older than the stored ones",
+		skippedText += fmt.Sprintf(": reviews and mentions %d created, %d updated, %d unchanged, %d older than the stored ones",
 			m[transfer.MergedCreated], m[transfer.MergedUpdated], m[transfer.MergedUnchanged], m[transfer.MergedOlder])
 	}
-	for _, message := range result.Kept[:min(len(result.Kept), keptMax)] {
+	for _, message := range result.NotMerged[:min(len(result.NotMerged), notMergedMax)] {
 		o.Note("%s", message)
 	}
-	if more := len(result.Kept) - keptMax; more > 0 {
+	if more := len(result.NotMerged) - notMergedMax; more > 0 {
 		o.Note("and %d more replies that were left out; --json lists all of them", more)
 	}
-	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
+	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skippedText)
 }
 
 // notStoredError returns an error that lists the lines that jsonl refused to write, or nil if there
@@ -237,10 +237,10 @@ func notStoredError(checked *jsonl.CheckedFile) error {
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }
 
-func formatCounts(byType map[string]int) string {
+func formatCounts(counts map[string]int) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(byType)) {
-		parts = append(parts, fmt.Sprintf("%s %d", name, byType[name]))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
 	}
 	if len(parts) == 0 {
 		return "no records"

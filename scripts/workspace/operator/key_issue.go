@@ -23,7 +23,7 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
-// draftingPreset is the name of the preset whose scopes are auth.DraftingAgent.
+// draftingPreset is the name of the preset whose scopes are auth.DraftingAgentScopes.
 const draftingPreset = "drafting-agent"
 
 const shownOnceText = "The key is shown only once: the table stores only its hash."
@@ -37,7 +37,7 @@ broadcast likewise.
 
 With --preset drafting-agent instead of --scopes, the key is for an agent that reads
 everything but the keys and drafts replies, posts and ideas. People approve, schedule and
-accept them with another key. Its scopes are ` + scopeNames(auth.DraftingAgent()) + ".",
+accept them with another key. Its scopes are ` + scopeNames(auth.DraftingAgentScopes()) + ".",
 		Example: `  workspace key issue --company co_... --scopes all
   workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
   workspace key issue --company co_... --preset drafting-agent --name "drafts" --expires 90d
@@ -54,7 +54,7 @@ accept them with another key. Its scopes are ` + scopeNames(auth.DraftingAgent()
 		case *preset != "" && *scopes != "":
 			return terminal.NewCommandUsageError(cmd, "--preset: leave out --scopes, because the preset names them")
 		case *preset == draftingPreset:
-			grant.Scopes = auth.DraftingAgent()
+			grant.Scopes = auth.DraftingAgentScopes()
 		case *preset != "":
 			return terminal.NewCommandUsageError(cmd, "--preset: no preset %q; the only one is %s", *preset, draftingPreset)
 		default:
@@ -138,17 +138,17 @@ func scopeNames(scopes []auth.Scope) string {
 }
 
 func parseScopes(text string) (scopes []auth.Scope, err error) {
-	known := "all, or some of " + scopeNames(auth.Scopes())
+	choices := "all, or some of " + scopeNames(auth.Scopes())
 	switch strings.TrimSpace(text) {
 	case "":
-		return nil, fmt.Errorf("name %s", known)
+		return nil, fmt.Errorf("name %s", choices)
 	case "all":
 		return auth.Scopes(), nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
 		scope := auth.Scope(strings.TrimSpace(name))
 		if !scope.IsKnown() {
-			return nil, fmt.Errorf("no scope %q; name %s", string(scope), known)
+			return nil, fmt.Errorf("no scope %q; name %s", string(scope), choices)
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)

@@ -100,11 +100,11 @@ func textOrEmpty(text *string) string {
 
 // writePublicFile atomically writes a file that everyone may read.
 func writePublicFile(file string, write func(io.Writer) error) error {
-	const everyone = 0o644
+	const publicMode = 0o644
 	if err := secretfile.Create(file, write); err != nil {
 		return err
 	}
-	if err := os.Chmod(file, everyone); err != nil {
+	if err := os.Chmod(file, publicMode); err != nil {
 		return errors.Join(fmt.Errorf("let others read the page: %w", err), os.Remove(file))
 	}
 	return nil

@@ -190,8 +190,8 @@ func (r *sendRun[S, R, C]) stuckCommandLine() string {
 	return r.suggest(r.access, r.flags.company, "%s stuck --older 0s", r.readyWord)
 }
 
-// sendPage is the number of records in one page of the list.
-const sendPage = 50
+// sendPageSize is the number of records in one page of the list.
+const sendPageSize = 50
 
 // sendReady sends each ready record once. If the program gives a record back, the record stays
 // ready for the next run. Once ctx is done, sendReady claims no more records and returns no error.
@@ -203,7 +203,7 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	}
 	company := r.access.company()
 	for after := ""; ctx.Err() == nil; {
-		page, err := r.listReady(r.access.store, ctx, company, r.flags.target, after, sendPage)
+		page, err := r.listReady(r.access.store, ctx, company, r.flags.target, after, sendPageSize)
 		if err != nil {
 			return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
 		}
@@ -267,10 +267,10 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	recordID, shown := r.sending.idOf(record), ""
+	recordID, shownText := r.sending.idOf(record), ""
 	if r.sending.format != nil {
-		shown = r.sending.format(record)
-		if yes, err := r.confirm(shown); err != nil || !yes || ctx.Err() != nil {
+		shownText = r.sending.format(record)
+		if yes, err := r.confirm(shownText); err != nil || !yes || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 		return fmt.Errorf("%w; if it is claimed, nothing sends it, and `%s` lists it", explainStoreError(err, r.noun, recordID, r.flags.company), r.stuckCommandLine())
 	}
 	if r.sending.format != nil {
-		if text := r.sending.formatClaim(claimed); text != shown { // the record was changed and approved again since it was listed
+		if text := r.sending.formatClaim(claimed); text != shownText { // the record was changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
 				return errors.Join(err, r.reportOutcome(ctx, claimed, senderReport{outcome: outcomeRetry}))
 			}
@@ -307,16 +307,16 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 }
 
 // sendAndReport runs the program on a claimed record and reports what happened. A signal to stop
-// does not interrupt it. If again is true, the program has already run with this claim, with an
+// does not interrupt it. If isResend is true, the program has already run with this claim, with an
 // unknown outcome. The record is then neither given back nor reported as failed, because either
 // would allow a new claim. The new claim would have a different id, so the platform would not
 // recognise a record that it already has.
-func (r *sendRun[S, R, C]) sendAndReport(ctx context.Context, claimed C, again bool) error {
+func (r *sendRun[S, R, C]) sendAndReport(ctx context.Context, claimed C, isResend bool) error {
 	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
-	case again && done.outcome == outcomeRetry:
+	case isResend && done.outcome == outcomeRetry:
 		done = senderReport{outcome: outcomeUnknown, problem: "it sent nothing now, but may have before"}
-	case again && done.outcome == outcomeFailed:
+	case isResend && done.outcome == outcomeFailed:
 		done = senderReport{outcome: outcomeUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
 	}
 	return r.reportOutcome(ctx, claimed, done)

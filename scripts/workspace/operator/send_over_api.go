@@ -104,7 +104,7 @@ func (p postsOverAPI) StuckPosts(ctx context.Context, _, claimedBefore string) (
 	for _, c := range page.Records {
 		claimed = append(claimed, claimedPost(c))
 	}
-	return claim.Stale(claimed, claimedBefore, func(d broadcast.ClaimedPost) string { return d.ID }), err
+	return claim.FilterStale(claimed, claimedBefore, func(d broadcast.ClaimedPost) string { return d.ID }), err
 }
 
 // repliesOverAPI is a replyStore for the company of a key. Its methods ignore the company id that
@@ -164,7 +164,7 @@ func (r repliesOverAPI) StuckReplies(ctx context.Context, _, claimedBefore strin
 	for _, c := range page.Records {
 		claimed = append(claimed, claimedReply(c))
 	}
-	return claim.Stale(claimed, claimedBefore, func(p feedback.ClaimedReply) string { return p.ID }), err
+	return claim.FilterStale(claimed, claimedBefore, func(p feedback.ClaimedReply) string { return p.ID }), err
 }
 
 // pageMax is the maximum number of records in one page of the API.

@@ -91,39 +91,39 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 
 // readSenderOutput reads the output of a program that exited with code 0.
 func readSenderOutput(text []byte) senderReport {
-	unreadable := func(problem string) senderReport {
+	unknownReport := func(problem string) senderReport {
 		return senderReport{outcome: outcomeUnknown, problem: "it printed no outcome: " + problem}
 	}
 	var printed *senderOutput
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&printed); err != nil {
-		return unreadable(err.Error())
+		return unknownReport(err.Error())
 	}
 	if _, err := d.Token(); printed == nil || !errors.Is(err, io.EOF) {
-		return unreadable("want one JSON object and nothing else")
+		return unknownReport("want one JSON object and nothing else")
 	}
 	outcome := "published"
 	if printed.Outcome != nil {
 		outcome = *printed.Outcome
 	}
-	onPlatform := printed.ExternalID != nil || printed.ExternalURL != nil || printed.PublishedAt != nil
+	hasPlatformData := printed.ExternalID != nil || printed.ExternalURL != nil || printed.PublishedAt != nil
 	switch outcome {
 	case "published", "posted":
 		if valueOrEmpty(printed.FailureReason) != "" {
-			return unreadable("a failureReason needs the outcome failed")
+			return unknownReport("a failureReason needs the outcome failed")
 		}
 		return senderReport{outcome: outcomeSent, printed: *printed}
 	case "failed", "retry":
-		if onPlatform {
-			return unreadable("the outcome is " + outcome + ", but there is an externalId, externalUrl or publishedAt")
+		if hasPlatformData {
+			return unknownReport("the outcome is " + outcome + ", but there is an externalId, externalUrl or publishedAt")
 		}
 		if outcome == "retry" {
 			return senderReport{outcome: outcomeRetry}
 		}
 		return senderReport{outcome: outcomeFailed, printed: *printed}
 	}
-	return unreadable(fmt.Sprintf("no outcome %q", outcome))
+	return unknownReport(fmt.Sprintf("no outcome %q", outcome))
 }
 
 // boundedBuffer keeps what is written up to a limit, and discards the rest.

@@ -76,7 +76,7 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 // be nil.
 func (o *operatorCommands) boardAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
-	both := func(cmd *cobra.Command) error {
+	checkFlags := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDPrefix, *boardID) {
 			return terminal.NewCommandUsageError(cmd, "name the board with --board ID, such as brd_...")
 		}
@@ -85,7 +85,7 @@ func (o *operatorCommands) boardAction(cmd *cobra.Command, check flagCheck, do f
 		}
 		return check(cmd)
 	}
-	return o.companyAction(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
+	return o.companyAction(cmd, checkFlags, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		return explainStoreError(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
 	})
 }

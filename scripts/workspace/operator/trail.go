@@ -114,8 +114,8 @@ func detailText(value any) string {
 	var parts []string
 	switch v := value.(type) {
 	case []any:
-		for _, of := range v {
-			parts = append(parts, fmt.Sprint(of))
+		for _, element := range v {
+			parts = append(parts, fmt.Sprint(element))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {

@@ -37,7 +37,7 @@ func (p Program) Run(ctx context.Context, input []byte) error {
 	defer stop(nil)
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), p.Out, p.Err, pipesTimeout
-	killWithChildren(cmd)
+	useProcessGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}

@@ -4,5 +4,5 @@ package program
 
 import "os/exec"
 
-// killWithChildren does nothing on these systems: a timeout kills only the program itself.
-func killWithChildren(*exec.Cmd) {}
+// useProcessGroup does nothing on these systems: a timeout kills only the program itself.
+func useProcessGroup(*exec.Cmd) {}

@@ -80,9 +80,9 @@ func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) 
 	return err
 }
 
-// FilesIn returns a function that writes a key's secret to a separate file below dir and returns
-// the file's name. A later secret for the same key overwrites the file.
-func FilesIn(dir string) func(keyID, secret string) (file string, err error) {
+// SecretSaver returns a function that writes a key's secret to a separate file below dir and
+// returns the file's name. A later secret for the same key overwrites the file.
+func SecretSaver(dir string) func(keyID, secret string) (file string, err error) {
 	return func(keyID, secret string) (string, error) {
 		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {
 			return "", fmt.Errorf("the id %q cannot be a file name", keyID)

@@ -8,12 +8,12 @@ import (
 	"growthworkspace/scripts/workspace/secretfile"
 )
 
-// Ensure FilesIn writes a secret to a file that only the file's owner can read. The file must be
-// below the folder, no matter what the key id contains.
-func TestFilesIn(t *testing.T) {
+// Ensure SecretSaver writes a secret to a file that only the file's owner can read. The file must
+// be below the folder, no matter what the key id contains.
+func TestSecretSaver(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	save := secretfile.FilesIn(dir)
+	save := secretfile.SecretSaver(dir)
 	for range 2 {
 		file, err := save("key_1", "the secret")
 		if err != nil || file != filepath.Join(dir, "secrets", "key_1") {

@@ -29,16 +29,16 @@ type storedKey struct {
 // openDemoKey returns a key of the demo company. It creates the company and the key if they are
 // missing. Two processes may do this concurrently: the ids are fixed, so they create the same
 // records, and each gets a working key.
-func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (storedKey, error) {
-	file, err := open.DemoKeyFile()
+func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, session *tableconn.Session) (storedKey, error) {
+	file, err := session.DemoKeyFile()
 	if err != nil {
 		return storedKey{}, err
 	}
-	_, err = company.NewStore(open.Table).Get(ctx, demo.CompanyID)
+	_, err = company.NewStore(session.Table).Get(ctx, demo.CompanyID)
 	if errors.Is(err, fault.ErrNotFound) {
 		begin := time.Now()
-		t.Note("creating the demo company in %s", open.Target)
-		if err := demo.Seed(ctx, open.Table, t.Now()); err != nil {
+		t.Note("creating the demo company in %s", session.Target)
+		if err := demo.Seed(ctx, session.Table, t.Now()); err != nil {
 			return storedKey{}, fmt.Errorf("create the demo company: %w", err)
 		}
 		t.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
@@ -47,25 +47,25 @@ func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flag
 	if err != nil {
 		return storedKey{}, fmt.Errorf("look for the demo company: %w", err)
 	}
-	at, err := open.Keys().SuspendedAt(ctx, demo.CompanyID)
+	at, err := session.Keys().SuspendedAt(ctx, demo.CompanyID)
 	if err != nil {
 		return storedKey{}, err
 	}
 	if at != nil {
 		t.Note("the demo company is suspended: `%s` makes its keys work again", t.Command("company resume %s", demo.CompanyID)+flags.Arguments())
 	}
-	return openKey(ctx, open, demo.CompanyID, file, "Demo key of workspace serve")
+	return openKey(ctx, session, demo.CompanyID, file, "Demo key of workspace serve")
 }
 
 // openKey returns a key of the company with every scope. It reads the key from the file. If the
 // file is missing or its key no longer works, it issues a key and writes it to the file.
-func openKey(ctx context.Context, open *tableconn.Session, companyID, file, name string) (storedKey, error) {
+func openKey(ctx context.Context, session *tableconn.Session, companyID, file, name string) (storedKey, error) {
 	d := storedKey{file: file}
-	if works, err := d.read(ctx, open, companyID); err != nil || works {
+	if works, err := d.read(ctx, session, companyID); err != nil || works {
 		return d, err
 	}
 	grant := keys.Grant{Name: name, Scopes: auth.Scopes(), APIVersion: fault.Version}
-	_, secret, err := open.Keys().Issue(ctx, companyID, grant, rand.Reader)
+	_, secret, err := session.Keys().Issue(ctx, companyID, grant, rand.Reader)
 	if err != nil {
 		return storedKey{}, fmt.Errorf("issue the key of %s: %w", file, err)
 	}
@@ -74,7 +74,7 @@ func openKey(ctx context.Context, open *tableconn.Session, companyID, file, name
 }
 
 // read reads the key file. works reports whether its key works and belongs to the company.
-func (d *storedKey) read(ctx context.Context, open *tableconn.Session, companyID string) (works bool, err error) {
+func (d *storedKey) read(ctx context.Context, session *tableconn.Session, companyID string) (works bool, err error) {
 	text, err := os.ReadFile(d.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -89,7 +89,7 @@ func (d *storedKey) read(ctx context.Context, open *tableconn.Session, companyID
 	if err != nil || token.CompanyID != companyID {
 		return false, nil
 	}
-	_, err = open.Keys().Verify(ctx, token, nil, auth.ClassRead)
+	_, err = session.Keys().Verify(ctx, token, nil, auth.ClassRead)
 	switch {
 	case err == nil, errors.Is(err, auth.ErrSuspended):
 		return true, nil

@@ -21,49 +21,50 @@ const (
 	errorPause  = 2 * time.Second
 )
 
-// feed reads the engine's stream and adds the changes of a local table to the companies' feeds. In
-// an AWS account, a Lambda function of the stack does that.
-type feed struct {
+// feedRecorder reads the engine's stream and adds the changes of a local table to the companies'
+// feeds. In an AWS account, a Lambda function of the stack does that.
+type feedRecorder struct {
 	session  *tableconn.Session
 	stream   *stream.Reader
 	recorder *recorder.Recorder
 	log      *slog.Logger
 }
 
-// openFeed switches the engine's stream on. It returns nil for a table in an AWS account and for an
-// engine without streams. In the second case, it also tells open.Serving that there is no feed.
-func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*feed, error) {
-	if open.Engine == nil {
+// openFeedRecorder switches the engine's stream on. It returns nil for a table in an AWS account
+// and for an engine without streams. In the second case, it also tells session.ServingTable that
+// there is no feed.
+func openFeedRecorder(ctx context.Context, session *tableconn.Session, log *slog.Logger) (*feedRecorder, error) {
+	if session.Engine == nil {
 		return nil, nil
 	}
-	reader, err := open.EnableStream(ctx)
+	reader, err := session.EnableStream(ctx)
 	var refused smithy.APIError
 	if errors.As(err, &refused) || errors.Is(err, stream.ErrNoStream) {
 		log.WarnContext(ctx, "no feed of changes: the engine has no streams", "error", err)
-		open.ForgoStream()
+		session.MarkNoStream()
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{session: open, stream: reader, log: log}
-	f.recorder = recorder.New(open.Table, f.park)
+	f := &feedRecorder{session: session, stream: reader, log: log}
+	f.recorder = recorder.New(session.Table, f.park)
 	return f, nil
 }
 
 // park logs a record that cannot be read. It does not put the record into a queue, because the
 // operator sees the log.
-func (f *feed) park(ctx context.Context, p recorder.Parked) error {
+func (f *feedRecorder) park(ctx context.Context, p recorder.ParkedRecord) error {
 	f.log.ErrorContext(ctx, "a record of the stream cannot be read", "record", p)
 	return nil
 }
 
 // run records changes until ctx is done or the engine stops. Changes that it has not recorded by
 // then are recorded after the next start, because the engine keeps its stream.
-func (f *feed) run(ctx context.Context) {
+func (f *feedRecorder) run(ctx context.Context) {
 	ctx, stop := f.session.Context(ctx)
 	defer stop()
-	if err := f.begin(ctx); err != nil && ctx.Err() == nil {
+	if err := f.ensureFeeds(ctx); err != nil && ctx.Err() == nil {
 		f.log.Error("not every company has a feed of changes: run workspace changes enable", "error", err)
 	}
 	last := ""
@@ -90,8 +91,8 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// begin creates the feeds of companies that an earlier version created.
-func (f *feed) begin(ctx context.Context) error {
+// ensureFeeds creates the feeds of companies that an earlier version created.
+func (f *feedRecorder) ensureFeeds(ctx context.Context) error {
 	ids, _, err := company.NewStore(f.session.Table).IDs(ctx)
 	for _, id := range ids {
 		_, err1 := change.EnsureCounter(ctx, f.session.Table, id)

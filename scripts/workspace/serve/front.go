@@ -27,9 +27,9 @@ const (
 	studioPath = "/studio"
 )
 
-// front handles every request first. It rejects requests for hosts other than the server's own. On
-// a public server it also serves the studio and the health check.
-type front struct {
+// frontHandler handles every request first. It rejects requests for hosts other than the server's
+// own. On a public server it also serves the studio and the health check.
+type frontHandler struct {
 	api      http.Handler
 	newID    id.Generator
 	log      *slog.Logger
@@ -40,12 +40,12 @@ type front struct {
 	health func(context.Context) error // returns an error if the table does not respond
 }
 
-func newFront(api http.Handler, open *tableconn.Session, log *slog.Logger, addr net.Addr, public *url.URL) *front {
+func newFrontHandler(api http.Handler, session *tableconn.Session, log *slog.Logger, addr net.Addr, public *url.URL) *frontHandler {
 	tcp, ok := addr.(*net.TCPAddr)
-	return &front{
-		api: api, newID: open.Serving.NewID, log: log, loopback: ok && tcp.IP.IsLoopback(), public: public,
+	return &frontHandler{
+		api: api, newID: session.ServingTable.NewID, log: log, loopback: ok && tcp.IP.IsLoopback(), public: public,
 		health: func(ctx context.Context) error {
-			_, err := company.NewStore(open.Table).Get(ctx, "co_0") // no company has this id
+			_, err := company.NewStore(session.Table).Get(ctx, "co_0") // no company has this id
 			if errors.Is(err, fault.ErrNotFound) {
 				return nil
 			}
@@ -54,8 +54,8 @@ func newFront(api http.Handler, open *tableconn.Session, log *slog.Logger, addr 
 	}
 }
 
-// publicURL parses the value of --public-url. It returns nil for an empty string.
-func publicURL(text string) (*url.URL, error) {
+// parsePublicURL parses the value of --public-url. It returns nil for an empty string.
+func parsePublicURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func publicURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *frontHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.EscapedPath(); {
 	case f.public != nil && path == healthPath: // handled before the host is checked, because probes send this machine's address as the host
 		f.serveHealth(w, r)
@@ -87,16 +87,16 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Host = f.public.Host // the request's host may have a different letter case
 		f.studio.ServeHTTP(w, r)
 	case f.public != nil:
-		f.api.ServeHTTP(w, behindProxy(r))
+		f.api.ServeHTTP(w, proxiedRequest(r))
 	default:
 		f.api.ServeHTTP(w, r)
 	}
 }
 
-// behindProxy returns a request as the proxy received it: over TLS, and not at a local address.
+// proxiedRequest returns a request as the proxy received it: over TLS, and not at a local address.
 // Then URLs in responses start with https, and the MCP handler does not reject the public host as
 // DNS rebinding.
-func behindProxy(r *http.Request) *http.Request {
+func proxiedRequest(r *http.Request) *http.Request {
 	out := r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, nil))
 	out.TLS = &tls.ConnectionState{}
 	return out
@@ -106,7 +106,7 @@ func behindProxy(r *http.Request) *http.Request {
 // on a loopback address accepts only loopback hosts. This prevents DNS rebinding, in which an
 // attacker's page uses a name that resolves to this machine. A server that listens on other
 // addresses also accepts IP addresses as hosts.
-func (f *front) accepts(host string) bool {
+func (f *frontHandler) accepts(host string) bool {
 	if f.public != nil {
 		return strings.EqualFold(strings.TrimSuffix(host, ":443"), f.public.Host)
 	}
@@ -118,7 +118,7 @@ func (f *front) accepts(host string) bool {
 	return name == "" || strings.EqualFold(name, "localhost") || err == nil && (ip.IsLoopback() || !f.loopback)
 }
 
-func (f *front) refusal() *fault.Error {
+func (f *frontHandler) refusal() *fault.Error {
 	if f.public != nil {
 		return fault.New(fault.Forbidden, "this server exists only at %s: let the proxy pass on the Host that it received", f.public)
 	}
@@ -130,7 +130,7 @@ func (f *front) refusal() *fault.Error {
 const healthTimeout = 3 * time.Second
 
 // serveHealth responds with status 200 if the table responds, and otherwise with 503.
-func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
+func (f *frontHandler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
 	w.Header().Set("Cache-Control", "no-store")
@@ -145,9 +145,9 @@ func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
 // selfTransport returns a transport that sends requests for the public URL directly to this server.
 // It uses no TLS, because these requests do not leave the machine.
 func selfTransport(addr net.Addr) http.RoundTripper {
-	base := strings.TrimPrefix(baseURL(addr), "http://")
+	hostPort := strings.TrimPrefix(baseURL(addr), "http://")
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", base)
+		return (&net.Dialer{}).DialContext(ctx, "tcp", hostPort)
 	}
 	return &http.Transport{DialContext: dial, DialTLSContext: dial, MaxIdleConnsPerHost: 16, IdleConnTimeout: 30 * time.Second}
 }

@@ -109,7 +109,7 @@ type options struct {
 const shutdownTimeout = 15 * time.Second
 
 func (s *server) serve(ctx context.Context, o options) (err error) {
-	public, err := publicURL(o.publicURL)
+	public, err := parsePublicURL(o.publicURL)
 	if err != nil {
 		return err
 	}
@@ -119,12 +119,12 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer listener.Close() // closing twice is safe
-	open, err := tableconn.Open(ctx, s.Terminal, *s.table, callTimeout, true)
+	session, err := tableconn.Open(ctx, s.Terminal, *s.table, callTimeout, true)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, open.Close()) }()
-	if err := open.RemindOfUpgrade(ctx, s.Terminal); err != nil {
+	defer func() { err = errors.Join(err, session.Close()) }()
+	if err := session.RemindOfUpgrade(ctx, s.Terminal); err != nil {
 		return err
 	}
 	// In the container image, the folder for temporary files is part of the volume, which is empty
@@ -133,28 +133,28 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
 	}
 	var demo storedKey
-	if !o.noDemo && (o.demo || open.Engine != nil) { // in an AWS account, only if the user requests it
-		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {
+	if !o.noDemo && (o.demo || session.Engine != nil) { // in an AWS account, only if the user requests it
+		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, session); err != nil {
 			return err
 		}
 	}
 	log := s.newLogger()
 	slog.SetDefault(log) // package gateway logs to the default logger
-	changes, err := openFeed(ctx, open, log)
+	changes, err := openFeedRecorder(ctx, session, log)
 	if err != nil {
 		return err
 	}
-	limited := devserver.New(functions.Handler(open.Serving, api.NewConfig(open.Serving, log)), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
-	server := limited.HTTP()
+	devServer := devserver.New(functions.Handler(session.ServingTable, api.NewConfig(session.ServingTable, log)), log, session.ServingTable.NewID, functions.UploadCheck(session.ServingTable, log))
+	server := devServer.HTTP()
 	ctx, end := context.WithCancel(ctx)
 	defer func() {
 		end()
 		s.background.Wait()
 	}()
-	front := newFront(server.Handler, open, log, listener.Addr(), public)
-	var site *teamStudio
+	front := newFrontHandler(server.Handler, session, log, listener.Addr(), public)
+	var team *teamStudio
 	if o.company != "" {
-		if site, err = s.newTeamStudio(ctx, open, o.company, front, listener.Addr()); err != nil {
+		if team, err = s.newTeamStudio(ctx, session, o.company, front, listener.Addr()); err != nil {
 			return err
 		}
 	}
@@ -163,35 +163,35 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		s.background.Go(func() { changes.run(ctx) })
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- limited.Serve(listener) }()
+	go func() { ended <- devServer.Serve(listener) }()
 	if public != nil {
-		err = s.announcePublic(open, public, site, listener.Addr())
+		err = s.announcePublic(session, public, team, listener.Addr())
 	} else {
-		base, page := baseURL(listener.Addr()), ""
-		if page, err = s.startStudio(ctx, base, demo, log); err == nil {
-			err = s.announce(open, demo, base, page)
+		base, studioURL := baseURL(listener.Addr()), ""
+		if studioURL, err = s.startStudio(ctx, base, demo, log); err == nil {
+			err = s.announce(session, demo, base, studioURL)
 		}
 	}
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
 	var engineDone <-chan struct{} // nil in an AWS account, where there is no engine that could stop
-	if open.Engine != nil {
-		engineDone = open.Engine.Done()
+	if session.Engine != nil {
+		engineDone = session.Engine.Done()
 	}
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-engineDone:
 		_ = server.Close() // the engine has stopped, so every request would fail
-		return fmt.Errorf("the engine stopped: %w", open.Engine.Err())
+		return fmt.Errorf("the engine stopped: %w", session.Engine.Err())
 	case <-ctx.Done():
 	}
 	s.Note("stopping")
 	// ctx is done, so give the last requests a context of their own.
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := server.Shutdown(rest); err != nil {
+	if err := server.Shutdown(shutdownCtx); err != nil {
 		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
 	}
 	return nil
@@ -206,7 +206,7 @@ func (s *server) startStudio(ctx context.Context, base string, d storedKey, log 
 		return "", nil
 	}
 	st, err := studio.New(studio.Options{
-		BaseURL: base, Key: d.Key, CompanyID: d.CompanyID, Demo: true, SaveSecret: secretfile.FilesIn(filepath.Dir(d.file)), Now: s.Now, Log: log,
+		BaseURL: base, Key: d.Key, CompanyID: d.CompanyID, Demo: true, SaveSecret: secretfile.SecretSaver(filepath.Dir(d.file)), Now: s.Now, Log: log,
 	})
 	if err != nil {
 		s.Note("no studio: %s", err)
@@ -266,17 +266,17 @@ type Announcement struct {
 	Listen    string `json:"listen,omitempty"` // with --public-url: the address to which the proxy forwards requests
 }
 
-func (s *server) announce(open *tableconn.Session, d storedKey, base, studioURL string) error {
+func (s *server) announce(session *tableconn.Session, d storedKey, base, studioURL string) error {
 	first := Announcement{BaseURL: base, StudioURL: studioURL, MCPURL: base + "/mcp", CompanyID: d.CompanyID, Key: d.Key}
 	if d.Key == "" {
-		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", open.Target, base,
+		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", session.Target, base,
 			s.Command("key issue --company ID --scopes all")+s.table.Arguments())
 	}
-	look := ""
+	studioText := ""
 	if studioURL != "" {
-		look = "studio    " + studioURL + "   <- open this in a browser\n\n"
+		studioText = "studio    " + studioURL + "   <- open this in a browser\n\n"
 	}
-	return s.Print(first, look+strings.TrimLeft(`
+	return s.Print(first, studioText+strings.TrimLeft(`
 engine    %s
 data      %s
 base URL  %s
@@ -289,5 +289,5 @@ API. Or send a request from another terminal:
   curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
 
 The key works for the demo company only. It is stored in %s, which only you can read. Ctrl-C ends.
-`, "\n"), open.EngineName(), open.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
+`, "\n"), session.EngineName(), session.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
 }

@@ -27,14 +27,14 @@ func (h *hangingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // it never gets a response, it fails within that time.
 func TestCallsFitInARequest(t *testing.T) {
 	t.Parallel()
-	const request = 9 * time.Second
+	const requestTimeout = 9 * time.Second
 	for _, lost := range []int{2, 1000} {
 		o := apitest.Options(t, time.Now, &hangingTransport{lost})
 		o.Timeout = callTimeout
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
 			_, err := table.GetItem(t.Context(), table.New(o), table.Key{PK: "p", SK: "s"})
-			if took := time.Since(begin); (err == nil) != (lost == 2) || took >= request-time.Second {
+			if took := time.Since(begin); (err == nil) != (lost == 2) || took >= requestTimeout-time.Second {
 				t.Errorf("%d responses lost: %v after %s", lost, err, took)
 			}
 		})

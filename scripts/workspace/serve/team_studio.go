@@ -19,8 +19,8 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 )
 
-// tokenFile is the name of the file that contains the token for signing in to a team's studio.
-const tokenFile = "studio-token"
+// tokenFileName is the name of the file that contains the token for signing in to a team's studio.
+const tokenFileName = "studio-token"
 
 // teamStudio is the studio of a public server.
 type teamStudio struct {
@@ -31,39 +31,39 @@ type teamStudio struct {
 
 // newTeamStudio adds the studio of a company to f. The studio's key and the token for signing in
 // are stored in files next to the data. They are never printed.
-func (s *server) newTeamStudio(ctx context.Context, open *tableconn.Session, companyID string, f *front, addr net.Addr) (*teamStudio, error) {
-	if _, err := open.Company(ctx, companyID); err != nil {
+func (s *server) newTeamStudio(ctx context.Context, session *tableconn.Session, companyID string, f *frontHandler, addr net.Addr) (*teamStudio, error) {
+	if _, err := session.Company(ctx, companyID); err != nil {
 		return nil, err
 	}
-	at, err := open.Keys().SuspendedAt(ctx, companyID)
+	at, err := session.Keys().SuspendedAt(ctx, companyID)
 	if err != nil {
 		return nil, err
 	}
 	if at != nil {
 		s.Note("the company %s is suspended: `%s` makes its keys work again", companyID, s.Command("company resume %s", companyID)+s.table.Arguments())
 	}
-	file, err := open.DemoKeyFile()
+	file, err := session.DemoKeyFile()
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Dir(file)
-	key, err := openKey(ctx, open, companyID, filepath.Join(dir, "studio-key.json"), "Studio at "+f.public.Host)
+	key, err := openKey(ctx, session, companyID, filepath.Join(dir, "studio-key.json"), "Studio at "+f.public.Host)
 	if err != nil {
 		return nil, err
 	}
-	tokenPath := filepath.Join(dir, tokenFile)
+	tokenPath := filepath.Join(dir, tokenFileName)
 	token, err := readToken(tokenPath)
 	if err != nil {
 		return nil, err
 	}
 	st, err := studio.New(studio.Options{
-		BaseURL: f.public.String(), Key: key.Key, CompanyID: companyID, SaveSecret: secretfile.FilesIn(dir),
+		BaseURL: f.public.String(), Key: key.Key, CompanyID: companyID, SaveSecret: secretfile.SecretSaver(dir),
 		Transport: selfTransport(addr), Now: s.Now, Log: f.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.studio = st.Site(ctx, f.public.Host, studioPath, token)
+	f.studio = st.PublicHandler(ctx, f.public.Host, studioPath, token)
 	return &teamStudio{companyID, f.public.String() + studioPath + "/", tokenPath}, nil
 }
 
@@ -100,14 +100,14 @@ func readToken(file string) (string, error) {
 }
 
 // announcePublic prints the addresses of the server, without keys and tokens.
-func (s *server) announcePublic(open *tableconn.Session, public *url.URL, site *teamStudio, addr net.Addr) error {
+func (s *server) announcePublic(session *tableconn.Session, public *url.URL, team *teamStudio, addr net.Addr) error {
 	first := Announcement{BaseURL: public.String(), MCPURL: public.String() + "/mcp", Listen: addr.String()}
-	look := fmt.Sprintf("studio    none: name a company with --company; `%s` creates one\n",
+	studioText := fmt.Sprintf("studio    none: name a company with --company; `%s` creates one\n",
 		s.Command("company create --name NAME --issue-key")+s.table.Arguments())
-	if site != nil {
-		first.StudioURL, first.CompanyID = site.url, site.companyID
-		look = fmt.Sprintf("studio    %s\ncompany   %s\ntoken     in %s\n", site.url, site.companyID, site.tokenFile)
+	if team != nil {
+		first.StudioURL, first.CompanyID = team.url, team.companyID
+		studioText = fmt.Sprintf("studio    %s\ncompany   %s\ntoken     in %s\n", team.url, team.companyID, team.tokenFile)
 	}
 	return s.Print(first, "base URL  %s\n%slistens   on %s, for a proxy with TLS; %s is the health check\nengine    %s\ndata      %s\n",
-		public, look, addr, healthPath, open.EngineName(), open.Target)
+		public, studioText, addr, healthPath, session.EngineName(), session.Target)
 }

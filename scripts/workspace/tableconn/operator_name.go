@@ -56,7 +56,7 @@ func (o *operatorName) get(ctx context.Context) string {
 		return o.name
 	}
 	o.name = localOperator()
-	if keys, failed := o.config.Credentials.Retrieve(ctx); failed == nil {
+	if keys, credErr := o.config.Credentials.Retrieve(ctx); credErr == nil {
 		o.name = "access-key:" + keys.AccessKeyID
 	}
 	o.terminal.Note("AWS STS does not say who you are (%v): the trail names %s", err, o.name)

@@ -34,12 +34,12 @@ import (
 // Session is an open table.
 type Session struct {
 	Target
-	Table       *table.Client  // for the operator's commands, whose writes need no permit
-	Serving     *table.Client  // for handlers, whose writes need a permit that only a verified key gives
-	Engine      *engine.Engine // nil if the table is in an AWS account
-	options     table.Options  // those of Serving
-	region      string
-	listCommand string // the command line that lists the companies, for error messages
+	Table        *table.Client  // for the operator's commands, whose writes need no permit
+	ServingTable *table.Client  // for handlers, whose writes need a permit that only a verified key gives
+	Engine       *engine.Engine // nil if the table is in an AWS account
+	options      table.Options  // those of ServingTable
+	region       string
+	listCommand  string // the command line that lists the companies, for error messages
 
 	upgradeCommand string // the command line that upgrades the table, for notes
 }
@@ -84,8 +84,8 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 }
 
 func (s *Session) setClients(o table.Options) {
-	s.options, s.Serving = o, table.New(o)
-	s.Table = s.Serving.AsOperator()
+	s.options, s.ServingTable = o, table.New(o)
+	s.Table = s.ServingTable.AsOperator()
 }
 
 // EnableStream switches the table's stream on, if it is off, and returns a reader of the stream. It
@@ -94,16 +94,16 @@ func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
 	if err := s.Table.EnableStream(ctx); err != nil {
 		return nil, err
 	}
-	reader, errRead := stream.New(s.options), errors.New("the stream can be read")
-	_, err := reader.Poll(ctx, func(context.Context, string, []change.StreamRecord) error { return errRead })
-	if errors.Is(err, errRead) {
+	reader, errReadable := stream.New(s.options), errors.New("the stream can be read")
+	_, err := reader.Poll(ctx, func(context.Context, string, []change.StreamRecord) error { return errReadable })
+	if errors.Is(err, errReadable) {
 		err = nil // not a failure: the next Poll delivers the records again
 	}
 	return reader, err
 }
 
-// ForgoStream replaces the clients with clients that know that the table has no stream.
-func (s *Session) ForgoStream() {
+// MarkNoStream replaces the clients with clients that know that the table has no stream.
+func (s *Session) MarkNoStream() {
 	o := s.options
 	o.NoStream = true
 	s.setClients(o)

@@ -15,7 +15,7 @@ func TestResolve(t *testing.T) {
 		name, environment string
 		flags             Flags
 		want              Target
-		account           bool
+		wantAWS           bool
 	}{
 		{"nothing", "", Flags{}, Target{Data: filepath.Join("/somewhere", "growth-workspace"), TableName: "workspace"}, false},
 		{"data", other, Flags{Data: "d"}, Target{Data: "d", TableName: "workspace"}, false},
@@ -28,7 +28,7 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Setenv(endpointVariable, c.environment)
 		got, err := c.flags.Resolve()
-		if err != nil || got != c.want || got.IsAWS() != c.account {
+		if err != nil || got != c.want || got.IsAWS() != c.wantAWS {
 			t.Errorf("%s: %+v, account %v, %v", c.name, got, got.IsAWS(), err)
 		}
 	}

@@ -26,20 +26,20 @@ func ProgramCommand() string {
 	if err != nil {
 		return programName
 	}
-	installed, _ := exec.LookPath(programName) // "" if the program is not on PATH
-	return programOf(executable, installed, os.Args[0])
+	installedPath, _ := exec.LookPath(programName) // "" if the program is not on PATH
+	return programOf(executable, installedPath, os.Args[0])
 }
 
 // programOf returns programName if the executable is the installed program, or goRun if `go run`
 // built it. Otherwise, it returns the path with which the program was started.
-func programOf(executable, installed, started string) string {
+func programOf(executable, installedPath, arg0 string) string {
 	switch {
 	case builtByGoRun(executable):
 		return goRun
-	case sameFile(executable, installed):
+	case sameFile(executable, installedPath):
 		return programName
 	}
-	return QuoteArgument(started)
+	return QuoteArgument(arg0)
 }
 
 // ErrTemporaryProgram means that `go run` built this program in a temporary folder, which Go
@@ -53,19 +53,19 @@ func ProgramPath() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	installed, _ := exec.LookPath(programName) // "" if it is not on PATH
-	return programPathOf(executable, installed)
+	installedPath, _ := exec.LookPath(programName) // "" if it is not on PATH
+	return programPathOf(executable, installedPath)
 }
 
 // programPathOf returns the path of the installed program if it is this executable. This path may
 // be a link that still works after the program is updated. Otherwise it returns the path of the
 // executable.
-func programPathOf(executable, installed string) (string, error) {
+func programPathOf(executable, installedPath string) (string, error) {
 	switch {
 	case builtByGoRun(executable):
 		return "", ErrTemporaryProgram
-	case sameFile(executable, installed):
-		return filepath.Abs(installed)
+	case sameFile(executable, installedPath):
+		return filepath.Abs(installedPath)
 	}
 	return filepath.Abs(executable)
 }

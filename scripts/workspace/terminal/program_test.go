@@ -26,7 +26,7 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	cached := "/home/a/.cache/go-build/9b/9bbc43baafbd5e9632115263d0a052312f9f27a2d7a60b4d3cade6ce891f11fc-d/workspace"
-	for _, c := range []struct{ executable, installed, started, want string }{
+	for _, c := range []struct{ executable, installedPath, arg0, want string }{
 		{"/tmp/go-build2984618686/b001/exe/workspace", "", "/tmp/go-build2984618686/b001/exe/workspace", goRun},
 		{cached, "", cached, goRun},
 		{cached, installed, cached, goRun}, // the program on PATH is an older version, so it is a different program
@@ -36,7 +36,7 @@ func TestProgram(t *testing.T) {
 		{installed, "", "./workspace", "./workspace"},
 		{installed, "", "/my tools/it's/workspace", `'/my tools/it'\''s/workspace'`},
 	} {
-		if got := programOf(c.executable, c.installed, c.started); got != c.want {
+		if got := programOf(c.executable, c.installedPath, c.arg0); got != c.want {
 			t.Errorf("%+v: program %s", c, got)
 		}
 	}
@@ -52,8 +52,8 @@ func TestProgramPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		executable, installed, want string
-		temporary                   bool
+		executable, installedPath, want string
+		temporary                       bool
 	}{
 		{"/tmp/go-build2984618686/b001/exe/workspace", link, "", true},
 		{"/home/a/.cache/go-build/9b/9bbc43baafbd5e9632115263d0a052312f9f27a2d7a60b4d3cade6ce891f11fc-d/workspace", "", "", true},
@@ -61,7 +61,7 @@ func TestProgramPath(t *testing.T) {
 		{installed, "", installed, false},
 		{"/opt/workspace", link, "/opt/workspace", false},
 	} {
-		got, err := programPathOf(c.executable, c.installed)
+		got, err := programPathOf(c.executable, c.installedPath)
 		if got != c.want || errors.Is(err, ErrTemporaryProgram) != c.temporary {
 			t.Errorf("%+v: path %q, %v", c, got, err)
 		}

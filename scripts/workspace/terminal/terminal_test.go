@@ -15,8 +15,8 @@ func TestProgressLines(t *testing.T) {
 	log := Terminal{Err: &out, Now: func() time.Time { return now }}
 	script := log
 	script.JSON = true
-	for _, to := range []*Terminal{&log, &script} {
-		records, bytes := to.RecordProgress("writing", 4000), to.ByteProgress("exporting", -1)
+	for _, term := range []*Terminal{&log, &script} {
+		records, bytes := term.RecordProgress("writing", 4000), term.ByteProgress("exporting", -1)
 		for range 4 {
 			now = now.Add(2 * time.Second)
 			records.Add(400)

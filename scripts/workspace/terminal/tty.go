@@ -119,14 +119,14 @@ func (t *Terminal) RecordProgress(what string, count int) Progress {
 	return t.progress(what, int64(count), progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }})
 }
 
-func (t *Terminal) progress(what string, size, large int64, in unit, options ...progressbar.Option) Progress {
+func (t *Terminal) progress(what string, size, barSizeMin int64, u unit, options ...progressbar.Option) Progress {
 	onTerminal := Width(t.Err) > 0
 	p := Progress{bar: progressbar.NewOptions64(size, append(options,
-		progressbar.OptionSetVisibility(onTerminal && !t.JSON && (size < 0 || size >= large)),
+		progressbar.OptionSetVisibility(onTerminal && !t.JSON && (size < 0 || size >= barSizeMin)),
 		progressbar.OptionSetWriter(t.Err), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())...)}
 	if !onTerminal && !t.JSON {
-		p.lines = &progressLines{t: t, what: what, size: size, in: in, next: t.Now().Add(lineInterval)}
+		p.lines = &progressLines{t: t, what: what, size: size, unit: u, next: t.Now().Add(lineInterval)}
 	}
 	return p
 }
@@ -165,7 +165,7 @@ type progressLines struct {
 	t    *Terminal
 	what string
 	size int64 // -1 if it is unknown
-	in   unit
+	unit unit
 
 	mu   sync.Mutex
 	done int64
@@ -183,8 +183,8 @@ func (l *progressLines) add(n int) {
 	}
 	l.next = now.Add(lineInterval)
 	if l.size > 0 {
-		l.t.Note("%s: %s of %s %s (%d %%)", l.what, l.in.format(l.done), l.in.format(l.size), l.in.name, 100*l.done/l.size)
+		l.t.Note("%s: %s of %s %s (%d %%)", l.what, l.unit.format(l.done), l.unit.format(l.size), l.unit.name, 100*l.done/l.size)
 		return
 	}
-	l.t.Note("%s: %s %s", l.what, l.in.format(l.done), l.in.name)
+	l.t.Note("%s: %s %s", l.what, l.unit.format(l.done), l.unit.name)
 }

@@ -40,13 +40,13 @@ func SuggestFlags(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		flags := &cobra.Command{}
+		suggester := &cobra.Command{}
 		add := func(f *pflag.Flag) {
-			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+			suggester.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 		cmd.LocalFlags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
-		near = DidYouMean(flags, unknown.GetSpecifiedName(), "--")
+		near = DidYouMean(suggester, unknown.GetSpecifiedName(), "--")
 		if name := flagSynonyms[unknown.GetSpecifiedName()]; name != "" && cmd.Flag(name) != nil {
 			near = "; did you mean --" + name + "?"
 		}
@@ -58,8 +58,8 @@ func SuggestFlags(cmd *cobra.Command, err error) error {
 // other error unchanged.
 func AsUsageError(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")
-	var ours *exitError
-	if !ok || errors.As(err, &ours) {
+	var exitErr *exitError
+	if !ok || errors.As(err, &exitErr) {
 		return err
 	}
 	name, _, _ := strings.Cut(rest, `"`)

@@ -19,7 +19,7 @@ import (
 // apiCommand returns a command with a subcommand for each declared operation. Each subcommand has a
 // flag for each of the operation's fields.
 func (u *userCommands) apiCommand() *cobra.Command {
-	var where serviceFlags
+	var service serviceFlags
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
@@ -52,13 +52,13 @@ headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
   workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --jq '.items | length'
   workspace api push_metric_points --input points.json`,
 	}
-	where.register(cmd.PersistentFlags())
+	service.register(cmd.PersistentFlags())
 	output.register(cmd)
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
 		for _, op := range area.Operations(nil) {
-			cmd.AddCommand(u.operationCommand(&where, &output, area.Name, op))
+			cmd.AddCommand(u.operationCommand(&service, &output, area.Name, op))
 		}
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -107,7 +107,7 @@ func (u *userCommands) listOperations() error {
 		terminal.AlignColumns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
-func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags, area string, op api.Operation) *cobra.Command {
+func (u *userCommands) operationCommand(service *serviceFlags, output *outputFlags, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 	cmd := &cobra.Command{
 		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
@@ -119,7 +119,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		return pflag.NormalizedName(kebabCase(name))
 	})
 	c.addFlags(cmd)
-	u.addCompletions(cmd, where, c)
+	u.addCompletions(cmd, service, c)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.setArguments(cmd, args); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		if err := c.requireYes(cmd, u.Terminal); err != nil {
 			return err
 		}
-		remote, err := u.connect(*where)
+		remote, err := u.connect(*service)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func TestListsOfIDs(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
-			list, found := listOfIDs(op, f.Name)
+			list, found := idListOperation(op, f.Name)
 			if f.In == schema.InPath && !found {
 				t.Errorf("%s: no list has the ids of %s", op.ID, f.Name)
 			}

@@ -87,7 +87,7 @@ func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 	case status == http.StatusBadRequest && strings.HasPrefix(base, "http:"):
 		return "if the server uses TLS, the address begins with https"
 	case status >= http.StatusInternalServerError:
-		return "a gateway or a proxy between this machine and the service has failed: try again, then ask the service's operator; " + unknownChange
+		return "a gateway or a proxy between this machine and the service has failed: try again, then ask the service's operator; " + maybeChangedAdvice
 	}
 	return u.addressAdvice(base)
 }

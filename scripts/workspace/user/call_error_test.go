@@ -27,11 +27,11 @@ import (
 // of Go's errors.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()
-	failed := func(err error) error {
+	requestError := func(err error) error {
 		return fmt.Errorf("client: %w", &url.Error{Op: "Get", URL: "http://x", Err: err})
 	}
-	dial := func(err error) error { return failed(&net.OpError{Op: "dial", Net: "tcp", Err: err}) }
-	refused := failed(syscall.ECONNREFUSED)
+	dial := func(err error) error { return requestError(&net.OpError{Op: "dial", Net: "tcp", Err: err}) }
+	refused := requestError(syscall.ECONNREFUSED)
 	expired := x509.CertificateInvalidError{Reason: x509.Expired, Cert: &x509.Certificate{NotBefore: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	for _, c := range []struct {
 		base string
@@ -46,15 +46,15 @@ func TestExplainNetwork(t *testing.T) {
 		{"https://api.example:8443", dial(&net.DNSError{IsNotFound: true}), " does not respond: there is no host api.example; check the spelling of the address; an internal name needs its network or VPN"},
 		{"https://api.example", dial(&net.DNSError{IsTemporary: true}), " does not respond: the name server does not resolve api.example; check the network of this machine"},
 		{"https://api.example", dial(syscall.EHOSTUNREACH), " cannot be reached from this machine; check the network, and the VPN if the service needs one"},
-		{"https://api.example", failed(context.DeadlineExceeded), " does not respond in time; if it was a change, it may have been made, so look before you try again; if it stays so, check the network and any firewall between"},
-		{"https://api.example", failed(context.Canceled), " had not responded when the command was interrupted; if it was a change, it may have been made"},
-		{"https://api.example", failed(syscall.ECONNRESET), " closed the connection without a response; if it was a change, it may have been made, so look before you try again; if it stays so, check the address and the port"},
-		{"https://api.example", failed(&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}), " refuses the encrypted connection (tls: bad certificate); check the address; a proxy between this machine and the service may interfere"},
-		{"https://api.example", failed(&tls.CertificateVerificationError{Err: expired}),
+		{"https://api.example", requestError(context.DeadlineExceeded), " does not respond in time; if it was a change, it may have been made, so look before you try again; if it stays so, check the network and any firewall between"},
+		{"https://api.example", requestError(context.Canceled), " had not responded when the command was interrupted; if it was a change, it may have been made"},
+		{"https://api.example", requestError(syscall.ECONNRESET), " closed the connection without a response; if it was a change, it may have been made, so look before you try again; if it stays so, check the address and the port"},
+		{"https://api.example", requestError(&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}), " refuses the encrypted connection (tls: bad certificate); check the address; a proxy between this machine and the service may interfere"},
+		{"https://api.example", requestError(&tls.CertificateVerificationError{Err: expired}),
 			" cannot be trusted: its certificate is valid from 2025-01-01T00:00:00.000Z until 2026-01-01T00:00:00.000Z; check the clock of this machine, or ask the service's operator to renew it; nothing was sent"},
-		{"https://api.example", failed(&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"a\x1b[2J"}}, Host: "api.example"}}),
+		{"https://api.example", requestError(&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"a\x1b[2J"}}, Host: "api.example"}}),
 			` cannot be trusted: its certificate is for a\x1b[2J and not for api.example; check the address; nothing was sent`},
-		{"https://api.example", failed(errors.New("Forbidden")), " does not respond (Forbidden); check the address and the network, and HTTPS_PROXY if it is set; NO_PROXY names the hosts that need no proxy"},
+		{"https://api.example", requestError(errors.New("Forbidden")), " does not respond (Forbidden); check the address and the network, and HTTPS_PROXY if it is set; NO_PROXY names the hosts that need no proxy"},
 	} {
 		u := &userCommands{Terminal: &terminal.Terminal{Program: "run"}}
 		if got := u.explainNetworkError(c.err, c.base).Error(); got != c.base+c.want {
@@ -91,7 +91,7 @@ func TestExplainRealErrors(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	trusting := secure.Client().Transport.(*http.Transport)
-	proxied := func(address string) *http.Transport {
+	proxyTransport := func(address string) *http.Transport {
 		at, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -107,8 +107,8 @@ func TestExplainRealErrors(t *testing.T) {
 		"wrong name":         {strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), trusting, []string{"its certificate is for example.com", "and not for localhost"}},
 		"no TLS":             {strings.Replace(plain.URL, "http:", "https:", 1), &http.Transport{}, []string{"does not use TLS", "use " + plain.URL}},
 		"TLS":                {strings.Replace(secure.URL, "https:", "http:", 1), &http.Transport{}, []string{"responds with 400 Bad Request, but not as this service does", "begins with https"}},
-		"no proxy":           {"https://api.example", proxied("http://127.0.0.1:1"), []string{"cannot be reached: the proxy does not work", "refused", "HTTPS_PROXY"}},
-		"a proxy refuses":    {"https://api.example", proxied(plain.URL), []string{"does not respond (Forbidden)", "HTTPS_PROXY"}},
+		"no proxy":           {"https://api.example", proxyTransport("http://127.0.0.1:1"), []string{"cannot be reached: the proxy does not work", "refused", "HTTPS_PROXY"}},
+		"a proxy refuses":    {"https://api.example", proxyTransport(plain.URL), []string{"does not respond (Forbidden)", "HTTPS_PROXY"}},
 		"a page":             {plain.URL + "/page", &http.Transport{}, []string{"something that is not JSON", "such as /prod"}},
 		"closed":             {plain.URL + "/closed", &http.Transport{}, []string{"closed the connection without a response"}},
 		"a redirect":         {plain.URL + "/moved", &http.Transport{}, []string{"responds with 301 Moved Permanently", "use the address to which it redirects"}},

@@ -186,11 +186,11 @@ func (u *userCommands) printChanges(ctx context.Context, r connection, found lis
 		}
 	}
 	err = terminal.PrintList(u.Terminal, found, found.Items, "no changes", "WHEN\tTYPE\tACTION\tSTATUS\tBY\tRECORD", func(c listedChange) []string {
-		by := c.KeyName
-		if by == nil {
-			by = c.KeyID
+		keyText := c.KeyName
+		if keyText == nil {
+			keyText = c.KeyID
 		}
-		return []string{terminal.EscapeControls(truncateToMinute(c.OccurredAt)), terminal.EscapeControls(c.Type), terminal.EscapeControls(c.Action), terminal.FormatText(c.Status), terminal.FormatText(by), terminal.EscapeControls(c.RecordID)}
+		return []string{terminal.EscapeControls(truncateToMinute(c.OccurredAt)), terminal.EscapeControls(c.Type), terminal.EscapeControls(c.Action), terminal.FormatText(c.Status), terminal.FormatText(keyText), terminal.EscapeControls(c.RecordID)}
 	})
 	if err == nil && found.HasMore {
 		u.Note("\nThere are more: --after %s", terminal.QuoteArgument(found.After))

@@ -34,7 +34,7 @@ type followFlags struct {
 	state, every, timeout, webhook, secretFile string
 	withRecord, newKey                         bool
 
-	period, limit time.Duration // every and timeout, parsed
+	period, timeLimit time.Duration // every and timeout, parsed
 }
 
 func (u *userCommands) followCommand() *cobra.Command {
@@ -91,11 +91,11 @@ the service has lost changes. Look at the company, then start over with --since.
 		if err := f.check(cmd, args); err != nil {
 			return err
 		}
-		receive, err := u.receiver(cmd, &f, args)
+		deliver, err := u.deliverer(cmd, &f, args)
 		if err != nil {
 			return err
 		}
-		return u.follow(cmd, &f, receive)
+		return u.follow(cmd, &f, deliver)
 	}
 	return cmd
 }
@@ -114,7 +114,7 @@ func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 			return terminal.NewCommandUsageError(cmd, "%v", err)
 		}
 	}
-	if f.limit, err = terminal.ParseDuration(f.timeout); err != nil || f.limit == 0 {
+	if f.timeLimit, err = terminal.ParseDuration(f.timeout); err != nil || f.timeLimit == 0 {
 		return terminal.NewCommandUsageError(cmd, "--timeout: must be a length of time such as 30s or 5m")
 	}
 	if f.period, err = terminal.ParseDuration(f.every); err != nil || f.period < time.Second {
@@ -128,11 +128,11 @@ func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// receiver returns a function that delivers a change to the program or the webhook. The function's
+// deliverer returns a function that delivers a change to the program or the webhook. The function's
 // last argument is the change as JSON.
-func (u *userCommands) receiver(cmd *cobra.Command, f *followFlags, args []string) (func(context.Context, follow.Change, []byte) error, error) {
+func (u *userCommands) deliverer(cmd *cobra.Command, f *followFlags, args []string) (func(context.Context, follow.Change, []byte) error, error) {
 	if f.webhook == "" {
-		p := program.Program{Args: args, Timeout: f.limit, Out: u.Out, Err: u.Err}
+		p := program.Program{Args: args, Timeout: f.timeLimit, Out: u.Out, Err: u.Err}
 		return func(ctx context.Context, _ follow.Change, text []byte) error {
 			err := p.Run(ctx, append(text, '\n'))
 			if errors.Is(err, exec.ErrWaitDelay) { // the program exited with 0, but a process that it started is still running
@@ -145,7 +145,7 @@ func (u *userCommands) receiver(cmd *cobra.Command, f *followFlags, args []strin
 	if err != nil {
 		return nil, terminal.NewCommandUsageError(cmd, "%s", err)
 	}
-	endpoint, err := webhook.NewEndpoint(f.webhook, secrets, f.limit, u.Now)
+	endpoint, err := webhook.NewEndpoint(f.webhook, secrets, f.timeLimit, u.Now)
 	if err != nil {
 		return nil, terminal.NewCommandUsageError(cmd, "--webhook: %s", err)
 	}
@@ -212,20 +212,20 @@ func (u *userCommands) reportRetry(err error, next string) {
 }
 
 // follow follows the feed until the command is told to stop.
-func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(context.Context, follow.Change, []byte) error) error {
+func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, deliver func(context.Context, follow.Change, []byte) error) error {
 	ctx := cmd.Context()
 	r, err := u.connect(f.serviceFlags)
 	if err != nil {
 		return err
 	}
 	follower := &follow.Follower{
-		API: r.client, Types: joinSorted(f.types), Since: f.since, NewKey: f.newKey, Period: f.period,
+		API: r.client, Types: joinSorted(f.types), Since: f.since, AllowNewKey: f.newKey, Period: f.period,
 		Deliver: func(ctx context.Context, c follow.Change) error {
 			text, err := u.changeText(ctx, r, c, f.withRecord)
 			if err != nil {
 				return err
 			}
-			if err := receive(ctx, c, text); err != nil {
+			if err := deliver(ctx, c, text); err != nil {
 				return deliveryError{err}
 			}
 			return nil
@@ -235,7 +235,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 	}
 	err = follower.Retry(ctx, "read the key", func() (err error) {
 		follower.Origin, follower.Started, err = u.feedOrigin(ctx, r)
-		return follow.Refusal(err)
+		return follow.FinalIfRefused(err)
 	})
 	if ctx.Err() != nil {
 		return nil
@@ -316,7 +316,7 @@ func (u *userCommands) changeText(ctx context.Context, r connection, c follow.Ch
 	}
 	record, err := readRecord(ctx, r.client, c)
 	if err != nil {
-		return nil, follow.Refusal(err)
+		return nil, follow.FinalIfRefused(err)
 	}
 	var line bytes.Buffer
 	line.Write(bytes.TrimSuffix(text, []byte("}")))

@@ -104,11 +104,11 @@ func eachRecord(ctx context.Context, api *client.Client, path string, do func(id
 // findRecord returns a record of a list, or null if the list does not have it.
 func findRecord(ctx context.Context, api *client.Client, path, id string) (json.RawMessage, error) {
 	found := noRecord
-	err := eachRecord(ctx, api, path, func(at string, record json.RawMessage) bool {
-		if at == id {
+	err := eachRecord(ctx, api, path, func(recordID string, record json.RawMessage) bool {
+		if recordID == id {
 			found = record
 		}
-		return at != id
+		return recordID != id
 	})
 	return found, err
 }

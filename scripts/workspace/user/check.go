@@ -11,8 +11,8 @@ import (
 )
 
 func (u *userCommands) checkCommand() *cobra.Command {
-	var where serviceFlags
-	var only []string
+	var service serviceFlags
+	var rules []string
 	var write bool
 	cmd := &cobra.Command{
 		Use: "check [BASE_URL]", Short: "Check an implementation of the API against its contract", Args: terminal.RequireArgs("[BASE_URL]"),
@@ -32,33 +32,33 @@ The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check --profile staging --write --json\n  workspace check http://127.0.0.1:8080 --rule limit-honoured --rule limit-bounds",
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.registerBaseURL(cmd.Flags())
+	service.registerBaseURL(cmd.Flags())
 	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
-	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringArrayVar(&rules, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		chosen, err := contract.Choose(contract.Names(false), only)
+		chosen, err := contract.SelectRules(contract.RuleNames(false), rules)
 		if err != nil {
 			return terminal.NewCommandUsageError(cmd, "%s", err)
 		}
-		if len(args) > 0 && where.baseURL != "" {
+		if len(args) > 0 && service.baseURL != "" {
 			return terminal.NewCommandUsageError(cmd, "BASE_URL is the same as --base-url: leave one out")
 		}
 		if len(args) > 0 {
-			where.baseURL = args[0]
+			service.baseURL = args[0]
 		}
-		if write && where.baseURL == "" && where.profile == "" {
+		if write && service.baseURL == "" && service.profile == "" {
 			return terminal.NewCommandUsageError(cmd, "--write: name the service whose records may change, with BASE_URL, --base-url or --profile")
 		}
-		return u.check(cmd, where, contract.Options{Rules: chosen, Write: write, Wait: u.Wait})
+		return u.check(cmd, service, contract.Options{Rules: chosen, Write: write, Wait: u.Wait})
 	}
-	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.Names(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.RuleNames(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 	return cmd
 }
 
-func (u *userCommands) check(cmd *cobra.Command, where serviceFlags, o contract.Options) error {
-	c, err := u.credential(where)
+func (u *userCommands) check(cmd *cobra.Command, service serviceFlags, o contract.Options) error {
+	c, err := u.findCredential(service)
 	if err != nil {
 		return err
 	}

@@ -29,13 +29,13 @@ const (
 )
 
 // addCompletions adds completions for the arguments and the flags' values.
-func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c *operationCall) {
+func (u *userCommands) addCompletions(cmd *cobra.Command, service *serviceFlags, c *operationCall) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		known, rest := c.pathValues(args)
-		if len(rest) == 0 {
+		known, missing := c.pathValues(args)
+		if len(missing) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return u.completeIDs(cmd.Context(), *where, c.Operation, rest[0], known, toComplete)
+		return u.completeIDs(cmd.Context(), *service, c.Operation, missing[0], known, toComplete)
 	}
 	register := func(name string, complete cobra.CompletionFunc) {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -51,7 +51,7 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c
 		if f.Enum == nil && f.Kind == schema.String {
 			complete = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 				known, _ := c.pathValues(args)
-				return u.completeIDs(cmd.Context(), *where, c.Operation, f.Name, known, toComplete)
+				return u.completeIDs(cmd.Context(), *service, c.Operation, f.Name, known, toComplete)
 			}
 		}
 		register(kebabCase(f.Name), complete)
@@ -77,7 +77,7 @@ func completeFields(cmd *cobra.Command, _ []string, toComplete string) (names []
 
 // pathValues returns the path parameters that flags and arguments set, by name, and the names of
 // the missing ones.
-func (c *operationCall) pathValues(args []string) (known map[string]string, rest []string) {
+func (c *operationCall) pathValues(args []string) (known map[string]string, missing []string) {
 	known = map[string]string{}
 	for _, name := range c.fieldNames(schema.InPath) {
 		switch values := c.fields[name].values; {
@@ -86,25 +86,25 @@ func (c *operationCall) pathValues(args []string) (known map[string]string, rest
 		case len(args) > 0:
 			known[name], args = args[0], args[1:]
 		default:
-			rest = append(rest, name)
+			missing = append(missing, name)
 		}
 	}
-	return known, rest
+	return known, missing
 }
 
 // completeIDs returns the ids that a field of an operation can have, each with the title of its
 // record. It returns none after any error, because a shell has no place to show one.
-func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op api.Operation, name string, known map[string]string, toComplete string) (out []string, _ cobra.ShellCompDirective) {
+func (u *userCommands) completeIDs(ctx context.Context, service serviceFlags, op api.Operation, name string, known map[string]string, toComplete string) (out []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	list, found := listOfIDs(op, name)
+	list, found := idListOperation(op, name)
 	if !found {
 		return nil, directive
 	}
-	key, err := u.credential(where)
+	key, err := u.findCredential(service)
 	if err != nil || key.Key == "" || isUnencrypted(key.BaseURL) { // unlike a command, completion cannot warn before a key crosses a network unencrypted
 		return nil, directive
 	}
-	remote, err := u.connectWith(key, where.company, client.WithAttempts(1), client.WithWaitMax(0))
+	remote, err := u.connectWith(key, service.company, client.WithAttempts(1), client.WithWaitMax(0))
 	if err != nil {
 		return nil, directive
 	}
@@ -136,22 +136,22 @@ func titleOf(record map[string]any) string {
 	return ""
 }
 
-// listOfIDs returns the operation that lists the records to which a field of op can refer.
-func listOfIDs(op api.Operation, name string) (list api.Operation, found bool) {
+// idListOperation returns the operation that lists the records to which a field of op can refer.
+func idListOperation(op api.Operation, name string) (list api.Operation, found bool) {
 	if name == "metricKey" {
 		return operationWhere(func(o api.Operation) bool { return o.ID == "list_metric_definitions" })
 	}
 	parameter := "/{" + name + "}"
 	parent, _, isInPath := strings.Cut(op.Path, parameter)
 	if !isInPath { // a query or body field, such as siteId, has the same name as a parameter in another operation's path
-		with, found := operationWhere(func(o api.Operation) bool {
+		match, found := operationWhere(func(o api.Operation) bool {
 			before, _, found := strings.Cut(o.Path, parameter)
 			return found && strings.Count(before, "{") == 1
 		})
 		if !found {
 			return list, false
 		}
-		parent, _, _ = strings.Cut(with.Path, parameter)
+		parent, _, _ = strings.Cut(match.Path, parameter)
 	}
 	if list, found = operationWhere(func(o api.Operation) bool { return o.IsList() && o.Path == parent }); found {
 		return list, true
@@ -186,7 +186,7 @@ func listForCompletion(ctx context.Context, r connection, list api.Operation, kn
 			request.Query.Set(f.Name, strconv.Itoa(completedIDsMax))
 		case f.In != schema.InPath:
 		case known[f.Name] == "":
-			return listOfParents(ctx, r, list, f.Name)
+			return listChildren(ctx, r, list, f.Name)
 		default:
 			request.Path = strings.ReplaceAll(request.Path, "{"+f.Name+"}", url.PathEscape(known[f.Name]))
 		}
@@ -202,9 +202,9 @@ func listForCompletion(ctx context.Context, r connection, list api.Operation, kn
 	return recordsOf(page["items"]), nil
 }
 
-// listOfParents returns the first records of a list for each of the first parents.
-func listOfParents(ctx context.Context, r connection, list api.Operation, parameter string) (out []map[string]any, err error) {
-	parents, found := listOfIDs(list, parameter)
+// listChildren returns the first records of a list for each of the first parents.
+func listChildren(ctx context.Context, r connection, list api.Operation, parameter string) (out []map[string]any, err error) {
+	parents, found := idListOperation(list, parameter)
 	if !found {
 		return nil, errors.New("no operation lists the parents")
 	}

@@ -65,12 +65,12 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. A key from `login` belongs to one service, and
-// credential never returns it for a different --base-url.
+// findCredential finds the service and a key for it. A key from `login` belongs to one service, and
+// findCredential never returns it for a different --base-url.
 //
 // A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or
 // the service of --profile.
-func (u *userCommands) credential(r serviceFlags) (credential, error) {
+func (u *userCommands) findCredential(r serviceFlags) (credential, error) {
 	name, err := selectProfile(r.profile)
 	if err != nil {
 		return credential{}, err
@@ -135,11 +135,11 @@ func (u *userCommands) noKeyError(base string) error {
 // loginCommandLine returns the command that stores a key for a service. That command does not
 // replace a key that the selected profile has for another service.
 func (u *userCommands) loginCommandLine(base string) string {
-	as := ""
+	asFlag := ""
 	if stored, err := readProfile(defaultProfile); err != nil || stored.Key != "" && stored.BaseURL != base || os.Getenv(profileVariable) != "" {
-		as = " --as NAME"
+		asFlag = " --as NAME"
 	}
-	return u.Command("login%s --base-url %s", as, terminal.QuoteArgument(base))
+	return u.Command("login%s --base-url %s", asFlag, terminal.QuoteArgument(base))
 }
 
 // isUnencrypted reports whether a key that is sent to base would cross a network unencrypted.
@@ -149,7 +149,7 @@ func isUnencrypted(base string) bool {
 
 // connect returns a client for the service, with the credential that it uses.
 func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connection, error) {
-	c, err := u.credential(r)
+	c, err := u.findCredential(r)
 	if err != nil {
 		return connection{}, err
 	}

@@ -16,7 +16,7 @@ func (u *userCommands) convertCommand() *cobra.Command {
   workspace convert --from google-play reviews_*.csv --dry-run
   workspace convert --from app-store page*.json | workspace push reviews -`,
 	}
-	flags.Register(cmd, kinds.All)
+	flags.Register(cmd, kinds.RegisterAll)
 	cmd.Long = `Convert files of other programs to the lines that import and push read, and write
 them to standard output. - is standard input. Kinds:
 

@@ -18,7 +18,7 @@ type diagnosis struct {
 }
 
 func (u *userCommands) doctorCommand() *cobra.Command {
-	var where serviceFlags
+	var service serviceFlags
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.RequireArgs(),
 		Long: `Check everything that a request needs: whether the service responds, its encryption, the
@@ -30,10 +30,10 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.register(cmd.Flags())
+	service.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		d := doctor{userCommands: u, flags: where}
-		key, err := u.credential(where)
+		d := doctor{userCommands: u, flags: service}
+		key, err := u.findCredential(service)
 		if key.BaseURL == "" {
 			return err // there is no service to check
 		}

@@ -64,9 +64,9 @@ func (d *doctor) addFinding(name string, result verdict, advice, format string, 
 	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
 }
 
-func (d *doctor) skipChecks(why string, names ...string) {
+func (d *doctor) skipChecks(reason string, names ...string) {
 	for _, name := range names {
-		d.addFinding(name, verdictSkip, "", "%s", why)
+		d.addFinding(name, verdictSkip, "", "%s", reason)
 	}
 }
 
@@ -100,9 +100,9 @@ func (d *doctor) checkService(ctx context.Context) bool {
 	// not need the body.
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, probeBytesMax))
 	took := time.Since(begin).Round(time.Millisecond)
-	served := response.Header.Get("Service-Version")
+	serviceVersion := response.Header.Get("Service-Version")
 	switch {
-	case served == "":
+	case serviceVersion == "":
 		d.addFinding("service", verdictFail, "check the address: the server there is not this API", "responds with %d and no Service-Version", response.StatusCode)
 	case response.StatusCode != http.StatusOK:
 		d.addFinding("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "responds to /openapi.json with %d", response.StatusCode)
@@ -111,8 +111,8 @@ func (d *doctor) checkService(ctx context.Context) bool {
 	}
 	d.checkTLS(response)
 	d.checkClock(response)
-	d.checkVersion(served)
-	return served != ""
+	d.checkVersion(serviceVersion)
+	return serviceVersion != ""
 }
 
 func (d *doctor) checkTLS(response *http.Response) {
@@ -129,12 +129,12 @@ func (d *doctor) checkTLS(response *http.Response) {
 }
 
 func (d *doctor) checkClock(response *http.Response) {
-	theirs, err := http.ParseTime(response.Header.Get("Date"))
+	serviceTime, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
 		d.addFinding("clock", verdictSkip, "", "the response has no Date")
 		return
 	}
-	skew := d.Now().Sub(theirs).Round(time.Second)
+	skew := d.Now().Sub(serviceTime).Round(time.Second)
 	text := "agrees with the service's clock"
 	if skew.Abs() > time.Second {
 		text = fmt.Sprintf("differs from the service's clock by %v", skew)
@@ -146,27 +146,27 @@ func (d *doctor) checkClock(response *http.Response) {
 	d.addFinding("clock", result, "set this machine's clock: times that you send and expiry times of keys are off by that much", "%s", text)
 }
 
-func (d *doctor) checkVersion(served string) {
+func (d *doctor) checkVersion(serviceVersion string) {
 	switch {
-	case served == fault.Version:
-		d.addFinding("version", verdictOK, "", "%s, the version of this program", served)
-	case served == "":
+	case serviceVersion == fault.Version:
+		d.addFinding("version", verdictOK, "", "%s, the version of this program", serviceVersion)
+	case serviceVersion == "":
 		d.addFinding("version", verdictFail, "check the address: the server there is not this API", "the response has no Service-Version")
-	case served > fault.Version:
-		d.addFinding("version", verdictWarn, "update this program; until then it uses version "+fault.Version, "%s, newer than %s of this program", served, fault.Version)
+	case serviceVersion > fault.Version:
+		d.addFinding("version", verdictWarn, "update this program; until then it uses version "+fault.Version, "%s, newer than %s of this program", serviceVersion, fault.Version)
 	default:
-		d.addFinding("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, fault.Version)
+		d.addFinding("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", serviceVersion, fault.Version)
 	}
 }
 
 // checkKeyForm checks the format of the key without sending it, and reports whether checkKeyUse may
 // send it.
-func (d *doctor) checkKeyForm(failed error) bool {
+func (d *doctor) checkKeyForm(keyErr error) bool {
 	const name = "key's form"
 	_, err := auth.Parse(d.key.Key)
 	switch {
-	case failed != nil:
-		d.addFinding(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login --base-url URL")), "%v", failed)
+	case keyErr != nil:
+		d.addFinding(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login --base-url URL")), "%v", keyErr)
 		return false
 	case d.key.Key == "":
 		d.addFinding(name, verdictFail, "set "+keyVariable+", or run `"+d.Command("login")+"`", "there is no key for this service")
@@ -240,13 +240,13 @@ func (d *doctor) checkKeyExpiry(key client.Key) {
 
 func (d *doctor) checkScopes(key client.Key) {
 	scopes := key.Scopes.Or(nil)
-	var own []auth.Scope
+	var granted []auth.Scope
 	for _, s := range scopes {
-		own = append(own, auth.Scope(s))
+		granted = append(granted, auth.Scope(s))
 	}
 	var lacking []string
 	for _, s := range auth.Scopes() {
-		if !s.IsGrantedBy(own) {
+		if !s.IsGrantedBy(granted) {
 			lacking = append(lacking, string(s))
 		}
 	}

@@ -117,13 +117,13 @@ func (f *fieldFlag) jsonArray() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {
 		var jsonElements []json.RawMessage
-		switch begin := strings.TrimSpace(text); {
-		case strings.HasPrefix(begin, "[") && json.Unmarshal([]byte(begin), &jsonElements) == nil:
+		switch trimmed := strings.TrimSpace(text); {
+		case strings.HasPrefix(trimmed, "[") && json.Unmarshal([]byte(trimmed), &jsonElements) == nil:
 			elements = append(elements, jsonElements...)
-		case f.Fields != nil && (!strings.HasPrefix(begin, "{") || !json.Valid([]byte(begin))):
+		case f.Fields != nil && (!strings.HasPrefix(trimmed, "{") || !json.Valid([]byte(trimmed))):
 			return nil, errors.New("must be a JSON object, or an array of them")
 		case f.Fields != nil:
-			elements = append(elements, json.RawMessage(begin))
+			elements = append(elements, json.RawMessage(trimmed))
 		default:
 			element, err := schema.Encode(text)
 			if err != nil {
@@ -248,15 +248,15 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 		return terminal.NewCommandUsageError(cmd, "too many arguments, starting with %q", args[0])
 	}
 	for _, f := range c.Input {
-		sent := c.fields[f.Name]
+		flag := c.fields[f.Name]
 		switch {
 		case f.In == schema.InBody && c.inputFile != "":
-			if len(sent.values) > 0 {
+			if len(flag.values) > 0 {
 				return terminal.NewCommandUsageError(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
 			}
-		case f.Required && len(sent.values) == 0:
+		case f.Required && len(flag.values) == 0:
 			return terminal.NewCommandUsageError(cmd, "--%s: is required", kebabCase(f.Name))
-		case f.In == schema.InPath && (sent.values[0] == "" || sent.values[0] == "." || sent.values[0] == ".."):
+		case f.In == schema.InPath && (flag.values[0] == "" || flag.values[0] == "." || flag.values[0] == ".."):
 			return terminal.NewCommandUsageError(cmd, "--%s: must be an id", kebabCase(f.Name))
 		}
 	}
@@ -305,8 +305,8 @@ func (c *operationCall) confirm(t *terminal.Terminal, r connection) error {
 	}
 	what := c.Summary + ":"
 	for _, f := range c.Input {
-		if sent := c.fields[f.Name]; f.In != schema.InHeader && len(sent.values) > 0 {
-			what += " --" + kebabCase(f.Name) + " " + terminal.EscapeControls(sent.String())
+		if flag := c.fields[f.Name]; f.In != schema.InHeader && len(flag.values) > 0 {
+			what += " --" + kebabCase(f.Name) + " " + terminal.EscapeControls(flag.String())
 		}
 	}
 	return t.Confirm("%s, at %s with %s. This cannot be undone. Continue?", what, r.BaseURL, r.source)
@@ -356,20 +356,20 @@ func (c *operationCall) request() client.Request {
 	}
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {
-		sent := c.fields[f.Name]
+		flag := c.fields[f.Name]
 		if f.Null == schema.NullClears && slices.Contains(c.clearNames, kebabCase(f.Name)) {
 			body[f.Name] = json.RawMessage("null")
 		}
-		if len(sent.values) == 0 {
+		if len(flag.values) == 0 {
 			continue
 		}
 		switch f.In {
 		case schema.InPath:
-			r.Path = strings.ReplaceAll(r.Path, "{"+f.Name+"}", url.PathEscape(sent.values[0]))
+			r.Path = strings.ReplaceAll(r.Path, "{"+f.Name+"}", url.PathEscape(flag.values[0]))
 		case schema.InQuery:
-			r.Query.Set(f.Name, sent.values[0])
+			r.Query.Set(f.Name, flag.values[0])
 		case schema.InBody:
-			body[f.Name], _ = sent.value()
+			body[f.Name], _ = flag.value()
 		case schema.InHeader: // see options
 		}
 	}
@@ -382,8 +382,8 @@ func (c *operationCall) request() client.Request {
 // options returns the call options for the fields that are sent as headers.
 func (c *operationCall) options() (out []client.CallOption) {
 	for _, name := range c.fieldNames(schema.InHeader) {
-		if sent := c.fields[name].values; len(sent) > 0 {
-			out = append(out, client.Header(name, sent[0]))
+		if values := c.fields[name].values; len(values) > 0 {
+			out = append(out, client.Header(name, values[0]))
 		}
 	}
 	return out

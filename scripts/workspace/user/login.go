@@ -48,14 +48,14 @@ unless WORKSPACE_URL is set.`,
 		if err != nil {
 			return err
 		}
-		where, err := loginURL(*base, name)
+		serviceURL, err := loginURL(*base, name)
 		if err != nil {
 			return err
 		}
-		if at, err := url.Parse(where); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
+		if at, err := url.Parse(serviceURL); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
 			return terminal.NewCommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
-		return u.login(cmd, name, where)
+		return u.login(cmd, name, serviceURL)
 	}
 	return cmd
 }
@@ -94,7 +94,7 @@ func (u *userCommands) login(cmd *cobra.Command, name, base string) error {
 	if err != nil {
 		return err
 	}
-	holder, err := remote.keyRecord(cmd.Context())
+	keyRecord, err := remote.keyRecord(cmd.Context())
 	if err != nil {
 		return u.explainCallError(err, remote)
 	}
@@ -106,8 +106,8 @@ func (u *userCommands) login(cmd *cobra.Command, name, base string) error {
 		return err
 	}
 	result := loginResult{Profile: name, BaseURL: base, CompanyID: company, File: file}
-	if holder != nil {
-		result.KeyID = &holder.ID
+	if keyRecord != nil {
+		result.KeyID = &keyRecord.ID
 	}
 	return u.Print(result, "profile  %s\nservice  %s\ncompany  %s\nkey      %s\nfile     %s", name, base, company, terminal.FormatText(result.KeyID), file)
 }

@@ -120,7 +120,7 @@ func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
 	if f.agent != "" {
 		return u.agentCredential(f.agent)
 	}
-	c, err := u.credential(f.serviceFlags)
+	c, err := u.findCredential(f.serviceFlags)
 	if err == nil && c.Key == "" {
 		err = u.noKeyError(c.BaseURL)
 	}
@@ -129,9 +129,9 @@ func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
 
 // explainBridgeError converts the error of a failed request to one that says what to do.
 func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
-	c, missing := u.bridgeCredential(f)
-	if missing != nil {
-		return missing
+	c, keyErr := u.bridgeCredential(f)
+	if keyErr != nil {
+		return keyErr
 	}
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {

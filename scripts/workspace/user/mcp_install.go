@@ -47,11 +47,11 @@ A second run changes nothing.`,
 		ValidArgs: mcpclient.Names(),
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	i.where.registerBaseURL(cmd.Flags())
+	i.service.registerBaseURL(cmd.Flags())
 	cmd.Flags().StringVar(&i.areas, "areas", "", areasUsage)
 	cmd.Flags().StringVar(&i.scopes, "scopes", "", "create the agent's key with these `scopes` (default: read the areas, and draft)")
-	cmd.Flags().BoolVar(&i.ownKey, "own-key", true, "create a key for this agent alone; without it the agent uses your key")
-	cmd.Flags().BoolVar(&i.skills, "skills", true, "write the agent skills")
+	cmd.Flags().BoolVar(&i.useOwnKey, "own-key", true, "create a key for this agent alone; without it the agent uses your key")
+	cmd.Flags().BoolVar(&i.writeSkills, "skills", true, "write the agent skills")
 	cmd.Flags().BoolVar(&i.yes, "yes", false, "do not ask")
 	cmd.Args = terminal.RequireArgs("CLIENT")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -77,14 +77,14 @@ A second run changes nothing.`,
 type installation struct {
 	*userCommands
 
-	where               serviceFlags
-	areas, scopes       string
-	ownKey, skills, yes bool
+	service                     serviceFlags
+	areas, scopes               string
+	useOwnKey, writeSkills, yes bool
 
-	client  mcpclient.Client
-	wanted  []string   // the scopes of the agent's key
-	userKey credential // the user's key
-	stored  agentKey   // the agent's existing key, if it can still be used
+	client       mcpclient.Client
+	wantedScopes []string   // the scopes of the agent's key
+	userKey      credential // the user's key
+	existingKey  agentKey   // the agent's existing key, if it can still be used
 }
 
 // installResult is the result of an installation.
@@ -101,17 +101,17 @@ type installResult struct {
 // setScopes determines the scopes of the agent's key from the flags.
 func (i *installation) setScopes(cmd *cobra.Command) error {
 	if i.scopes == "" {
-		i.wanted = draftingScopes(i.areas)
+		i.wantedScopes = draftingScopes(i.areas)
 		return nil
 	}
-	if !i.ownKey {
+	if !i.useOwnKey {
 		return terminal.NewCommandUsageError(cmd, "--scopes: is for a key of the agent's own, without --own-key=false")
 	}
 	for scope := range strings.SplitSeq(i.scopes, ",") {
 		if !auth.Scope(scope).IsKnown() {
 			return terminal.NewCommandUsageError(cmd, "--scopes: there is no scope %q", scope)
 		}
-		i.wanted = append(i.wanted, scope)
+		i.wantedScopes = append(i.wantedScopes, scope)
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ func (i *installation) setScopes(cmd *cobra.Command) error {
 // the preset's scopes if areas is empty. The preset contains no scope for the area "keys". If areas
 // contains "keys", the result includes auth.KeysRead.
 func draftingScopes(areas string) (out []string) {
-	wanted := strings.Split(areas, ",")
-	for _, scope := range append(auth.DraftingAgent(), auth.KeysRead) {
+	wantedAreas := strings.Split(areas, ",")
+	for _, scope := range append(auth.DraftingAgentScopes(), auth.KeysRead) {
 		area, _, _ := strings.Cut(string(scope), ":")
-		if areas == "" && scope != auth.KeysRead || slices.Contains(wanted, area) {
+		if areas == "" && scope != auth.KeysRead || slices.Contains(wantedAreas, area) {
 			out = append(out, string(scope))
 		}
 	}
@@ -139,7 +139,7 @@ func (i *installation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if i.userKey, err = i.credential(i.where); err != nil {
+	if i.userKey, err = i.findCredential(i.service); err != nil {
 		return err
 	}
 	if err := i.checkAgentKey(ctx); err != nil {
@@ -163,14 +163,14 @@ func (i *installation) run(ctx context.Context) error {
 	return i.apply(ctx, plan, skills)
 }
 
-// checkAgentKey sets stored if the agent already has a key that works, belongs to the user's
+// checkAgentKey sets existingKey if the agent already has a key that works, belongs to the user's
 // company, and has the wanted scopes.
 func (i *installation) checkAgentKey(ctx context.Context) error {
 	k, err := readAgentKey(i.client.Name)
-	if err != nil || k.Key == "" || !i.ownKey {
+	if err != nil || k.Key == "" || !i.useOwnKey {
 		return err
 	}
-	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.userKey.BaseURL || i.isOtherCompany(k) {
+	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wantedScopes))) || k.BaseURL != i.userKey.BaseURL || i.isOtherCompany(k) {
 		i.Note("The agent's key %s has other scopes, or is for another company or service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
 		return nil
 	}
@@ -187,7 +187,7 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 	if err != nil {
 		return i.explainCallError(err, remote)
 	}
-	i.stored = k
+	i.existingKey = k
 	return nil
 }
 
@@ -199,27 +199,27 @@ func (i *installation) isOtherCompany(k agentKey) bool {
 	return err == nil && own.CompanyID != agents.CompanyID
 }
 
-// chooseKey asks whether to create a key for the agent, and sets ownKey to the reply. It returns an
-// error if the key that the agent would use is missing.
+// chooseKey asks whether to create a key for the agent, and sets useOwnKey to the reply. It returns
+// an error if the key that the agent would use is missing.
 func (i *installation) chooseKey(ctx context.Context) error {
-	if i.stored.Key != "" {
+	if i.existingKey.Key != "" {
 		return nil
 	}
 	if i.userKey.Key == "" {
 		return i.noKeyError(i.userKey.BaseURL)
 	}
-	if i.ownKey {
+	if i.useOwnKey {
 		if err := i.checkCanIssue(ctx); err != nil {
 			return err
 		}
-		i.Note("A key for this agent alone has the scopes %s.", strings.Join(i.wanted, ", "))
+		i.Note("A key for this agent alone has the scopes %s.", strings.Join(i.wantedScopes, ", "))
 		yes, err := i.ask("Create it? Otherwise the agent uses your key")
 		if err != nil {
 			return err
 		}
-		i.ownKey = yes
+		i.useOwnKey = yes
 	}
-	if !i.ownKey && i.userKey.source == keyVariableSource {
+	if !i.useOwnKey && i.userKey.source == keyVariableSource {
 		return fmt.Errorf("%s would not have %s: store your key with `%s`, or let this command create one for the agent",
 			i.client.Title, keyVariable, i.loginCommandLine(i.userKey.BaseURL))
 	}
@@ -248,7 +248,7 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 func (i *installation) arguments() ([]string, error) {
 	out := []string{"mcp"}
 	switch profile := i.userKey.namedProfile(); {
-	case i.ownKey:
+	case i.useOwnKey:
 		out = append(out, "--agent", i.client.Name)
 	case profile != "":
 		out = append(out, "--profile", profile)
@@ -278,7 +278,7 @@ type skillFile struct {
 // chooseSkills finds the skills for the chosen areas that the client lacks or has in a different
 // version, and asks whether to write them. It returns the skills to write.
 func (i *installation) chooseSkills() (out []skillFile, err error) {
-	if !i.skills || i.client.SkillsFolder == "" {
+	if !i.writeSkills || i.client.SkillsFolder == "" {
 		return nil, nil
 	}
 	tools := map[string]bool{}
@@ -328,8 +328,8 @@ func (i *installation) ask(question string) (bool, error) {
 // apply shows the change to the settings and asks for confirmation. Then it creates the key,
 // changes the settings and writes the skills.
 func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []skillFile) error {
-	out := installResult{Client: i.client.Name, File: plan.File, Commands: [][]string{}, Skills: []string{}, KeyID: i.stored.KeyID}
-	newKey := i.ownKey && i.stored.Key == ""
+	out := installResult{Client: i.client.Name, File: plan.File, Commands: [][]string{}, Skills: []string{}, KeyID: i.existingKey.KeyID}
+	newKey := i.useOwnKey && i.existingKey.Key == ""
 	if plan.Exists && !newKey && len(skills) == 0 {
 		return i.Print(out, "%s has this entry already: nothing to change", i.client.Title)
 	}
@@ -398,13 +398,13 @@ func (i *installation) createKey(ctx context.Context) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	issued, err := remote.client.CreateKey(ctx, client.CreateKeyInput{Name: i.client.Title + " (workspace mcp)", Scopes: i.wanted})
+	issued, err := remote.client.CreateKey(ctx, client.CreateKeyInput{Name: i.client.Title + " (workspace mcp)", Scopes: i.wantedScopes})
 	if err != nil {
 		return "", i.explainCallError(err, remote)
 	}
 	file, err := agentKeyFile(i.client.Name)
 	if err == nil {
-		err = secretfile.Write(file, agentKey{credential{BaseURL: i.userKey.BaseURL, Key: issued.Secret}, issued.ID, i.wanted})
+		err = secretfile.Write(file, agentKey{credential{BaseURL: i.userKey.BaseURL, Key: issued.Secret}, issued.ID, i.wantedScopes})
 	}
 	if err != nil {
 		return "", fmt.Errorf("the key %s was created but not stored: %w; revoke it with `%s`", issued.ID, err, i.Command("api revoke_key %s", issued.ID))

@@ -26,9 +26,9 @@ type networkProblem struct {
 	advice string
 }
 
-// unknownChange is the advice for a request that the service may have executed even though the
+// maybeChangedAdvice is the advice for a request that the service may have executed even though the
 // response was lost. Repeating the command would send a different Idempotency-Key.
-const unknownChange = "if it was a change, it may have been made"
+const maybeChangedAdvice = "if it was a change, it may have been made"
 
 // explainNetworkError adds advice to the error of a request that got no response, or a response
 // that does not come from the service. It returns any other error unchanged.
@@ -56,7 +56,7 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return networkProblem{"had not responded when the command was interrupted", unknownChange}, true
+		return networkProblem{"had not responded when the command was interrupted", maybeChangedAdvice}, true
 	case isNotServing(err, base):
 		return networkProblem{"does not respond: connection refused", u.serveAdvice(base)}, true
 	case errors.As(err, &operation) && operation.Op == "proxyconnect":
@@ -76,9 +76,9 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return networkProblem{"cannot be reached from this machine", "check the network, and the VPN if the service needs one"}, true
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return networkProblem{"does not respond in time", unknownChange + ", so look before you try again; if it stays so, check the network and any firewall between"}, true
+		return networkProblem{"does not respond in time", maybeChangedAdvice + ", so look before you try again; if it stays so, check the network and any firewall between"}, true
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return networkProblem{"closed the connection without a response", unknownChange + ", so look before you try again; if it stays so, check the address and the port"}, true
+		return networkProblem{"closed the connection without a response", maybeChangedAdvice + ", so look before you try again; if it stays so, check the address and the port"}, true
 	case errors.As(err, &syntax):
 		return networkProblem{"responds with something that is not JSON, so it is not this service", u.addressAdvice(base)}, true
 	case errors.As(err, &network):
@@ -139,9 +139,9 @@ func checkIsJSON(body []byte) error {
 // reasonOf returns the text of an error without the parts in which the client, the HTTP library and
 // the socket repeat the address.
 func reasonOf(err error) string {
-	var request *url.Error
-	if errors.As(err, &request) {
-		err = request.Err
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		err = urlErr.Err
 	}
 	var operation *net.OpError
 	if errors.As(err, &operation) {

@@ -87,8 +87,8 @@ func namesOf(fields []recordField) (names []string) {
 	return names
 }
 
-// fields returns the fields to print: those of --fields, or all.
-func (f responseFormat) fields() []recordField {
+// printedFields returns the fields to print: those of --fields, or all.
+func (f responseFormat) printedFields() []recordField {
 	if len(f.chosen) > 0 {
 		return f.chosen
 	}
@@ -145,11 +145,11 @@ func (u *userCommands) printResponse(ctx context.Context, c *operationCall, resp
 	var text string
 	switch {
 	case format.csv:
-		text = csvOf(format.fields(), rows)
+		text = csvOf(format.printedFields(), rows)
 	case len(rows) == 0:
 		u.Note("no records")
 	case !c.IsList():
-		text = fieldsOf(format.fields(), value, style)
+		text = formatFields(format.printedFields(), value, style)
 	case len(format.chosen) > 0:
 		text = wideTableOf(format.chosen, rows, style.color)
 	default:

@@ -139,7 +139,7 @@ func TestPrintEscapes(t *testing.T) {
 	record := reflect.TypeFor[feedback.Feedback]()
 	row := map[string]any{"id": "fbk_1", "title": "a\x1b[2Jb", "body": "one\r\ntwo\n\x07three", "flags": []any{"money", "legal"}, "rating": json.Number("4"), "replyStatus": "\x1b[2J"}
 	rows, style := []map[string]any{row}, tableStyle{width: 200}
-	for _, text := range []string{tableOf(record, rows, style), wideTableOf(recordFields(record), rows, false), fieldsOf(recordFields(record), row, style)} {
+	for _, text := range []string{tableOf(record, rows, style), wideTableOf(recordFields(record), rows, false), formatFields(recordFields(record), row, style)} {
 		if strings.ContainsAny(text, "\x1b\r\x07") {
 			t.Errorf("a control character is printed: %q", text)
 		}
@@ -149,7 +149,7 @@ func TestPrintEscapes(t *testing.T) {
 			}
 		}
 	}
-	if text := fieldsOf(recordFields(record), row, style); !strings.Contains(text, "one\\r\n             two\n") {
+	if text := formatFields(recordFields(record), row, style); !strings.Contains(text, "one\\r\n             two\n") {
 		t.Errorf("lines of a text are not printed below each other: %s", text)
 	}
 	if text := csvOf(recordFields(record), rows); strings.ContainsAny(text, "\x1b\r\x07") {
@@ -215,7 +215,7 @@ func TestNestedRecords(t *testing.T) {
 	if got := valueAt(row, "item.title"); got != "Dark mode" || valueAt(map[string]any{"item": nil}, "item.title") != nil {
 		t.Errorf("the title is %v, want Dark mode, and nil in a record without an item", got)
 	}
-	text := fieldsOf(recordFields(record), row, tableStyle{width: 80})
+	text := formatFields(recordFields(record), row, tableStyle{width: 80})
 	if !strings.HasPrefix(text, "claimId  clm_1\n\nitem\nid ") || !strings.Contains(text, "\ntitle             Dark mode\n") {
 		t.Errorf("the item is not printed as lines: %s", text)
 	}
@@ -261,7 +261,7 @@ func TestStatusColors(t *testing.T) {
 	if want := strings.Replace(plain, "  published", "  \x1b[32mpublished\x1b[0m", 1); colored != want {
 		t.Errorf("%q, want %q", colored, want)
 	}
-	if text := fieldsOf(recordFields(record), rows[0], tableStyle{color: true}); strings.Count(text, "\x1b[32m") != 1 || !strings.Contains(text, "status            \x1b[32mpublished\x1b[0m\n") {
+	if text := formatFields(recordFields(record), rows[0], tableStyle{color: true}); strings.Count(text, "\x1b[32m") != 1 || !strings.Contains(text, "status            \x1b[32mpublished\x1b[0m\n") {
 		t.Errorf("the status of a record is not in color: %q", text)
 	}
 }

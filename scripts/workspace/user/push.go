@@ -48,18 +48,18 @@ applies twice, and repeating the command is safe. Kinds:
 type pushFlags struct {
 	*userCommands
 
-	service serviceFlags
-	files   convert.Flags
+	service      serviceFlags
+	convertFlags convert.Flags
 }
 
 // register adds the flags to cmd, and makes it send the records in the files.
 func (p *pushFlags) register(cmd *cobra.Command, recordType string, send func(ctx context.Context, c connection, r *convert.Result) error) *cobra.Command {
 	p.service.register(cmd.Flags())
 	p.table.RegisterDemo(cmd.Flags())
-	p.files.Register(cmd, func(flags *pflag.FlagSet) []convert.Kind {
-		return slices.DeleteFunc(kinds.All(flags), func(k convert.Kind) bool { return !slices.Contains(k.Types, recordType) })
+	p.convertFlags.Register(cmd, func(flags *pflag.FlagSet) []convert.Kind {
+		return slices.DeleteFunc(kinds.RegisterAll(flags), func(k convert.Kind) bool { return !slices.Contains(k.Types, recordType) })
 	})
-	cmd.Long += pushHelp + p.files.HelpKinds()
+	cmd.Long += pushHelp + p.convertFlags.HelpKinds()
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return terminal.NewCommandUsageError(cmd, "name the FILE to push, or - for standard input")
@@ -71,16 +71,16 @@ func (p *pushFlags) register(cmd *cobra.Command, recordType string, send func(ct
 		if recordType == pointType {
 			kind = convert.Lines(pointType, definitionType)
 		}
-		if err := p.files.RequireFrom(cmd); err != nil {
+		if err := p.convertFlags.RequireFrom(cmd); err != nil {
 			return err
 		}
-		if p.files.From != "" {
+		if p.convertFlags.From != "" {
 			var err error
-			if kind, err = p.files.Kind(cmd); err != nil {
+			if kind, err = p.convertFlags.Kind(cmd); err != nil {
 				return err
 			}
 		}
-		return p.files.Run(cmd.Context(), p.Terminal, kind, args, func(r *convert.Result) error {
+		return p.convertFlags.Run(cmd.Context(), p.Terminal, kind, args, func(r *convert.Result) error {
 			c, err := p.connect(p.service)
 			if err != nil {
 				return err
@@ -271,10 +271,10 @@ should review. Needs the scope metrics:write.`,
 		if err != nil {
 			return err
 		}
-		created := ""
+		createdText := ""
 		if len(sum.CreatedKeys) > 0 {
-			created = "; new metrics to review: " + strings.Join(sum.CreatedKeys, ", ")
+			createdText = "; new metrics to review: " + strings.Join(sum.CreatedKeys, ", ")
 		}
-		return p.Print(sum, "pushed %d points%s", sum.Accepted, created)
+		return p.Print(sum, "pushed %d points%s", sum.Accepted, createdText)
 	})
 }

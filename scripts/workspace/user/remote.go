@@ -35,7 +35,7 @@ func (r *Remote) IsChosen() bool {
 
 // HasLogin reports whether `workspace login` has stored a key.
 func (r *Remote) HasLogin() bool {
-	c, err := r.user.credential(r.flags)
+	c, err := r.user.findCredential(r.flags)
 	return err == nil && c.Key != "" && c.source != demoKeySource
 }
 

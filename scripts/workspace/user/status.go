@@ -14,7 +14,7 @@ import (
 )
 
 func (u *userCommands) statusCommand() *cobra.Command {
-	var where serviceFlags
+	var service serviceFlags
 	cmd := &cobra.Command{
 		Use: "status", Short: "Say in at most ten lines what needs a person", Args: terminal.RequireArgs(),
 		Long: `Say in at most ten lines what needs a person, for a shell prompt, a cron job or an agent:
@@ -38,13 +38,13 @@ At most 10 metrics of goals are read, those of the goals with the highest priori
   workspace status >/dev/null || echo '!'`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.register(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return u.status(cmd.Context(), where) }
+	service.register(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return u.status(cmd.Context(), service) }
 	return cmd
 }
 
-func (u *userCommands) status(ctx context.Context, where serviceFlags) error {
-	r, err := u.connect(where)
+func (u *userCommands) status(ctx context.Context, service serviceFlags) error {
+	r, err := u.connect(service)
 	if err != nil {
 		return terminal.NewUnknownError(err)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func (u *userCommands) studioCommand() *cobra.Command {
-	var where serviceFlags
+	var service serviceFlags
 	var addr string
 	var noOpen bool
 	cmd := &cobra.Command{
@@ -39,11 +39,11 @@ With --json the only output is one line, {"url"}, and no browser is opened.`,
   workspace studio --no-open`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.register(cmd.Flags())
+	service.register(cmd.Flags())
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve the page on this loopback `host:port`; port 0 picks a free one")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return u.studio(cmd.Context(), where, addr, !noOpen && !u.JSON)
+		return u.studio(cmd.Context(), service, addr, !noOpen && !u.JSON)
 	}
 	return cmd
 }
@@ -53,15 +53,15 @@ type studioResult struct {
 	URL string `json:"url"`
 }
 
-func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr string, browse bool) error {
-	c, err := u.credential(remote)
+func (u *userCommands) studio(ctx context.Context, service serviceFlags, addr string, useBrowser bool) error {
+	c, err := u.findCredential(service)
 	if err != nil {
 		return err
 	}
 	if c.Key == "" {
 		return u.noKeyError(c.BaseURL)
 	}
-	company := remote.company
+	company := service.company
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {
 		company = token.CompanyID
 	}
@@ -70,7 +70,7 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 		return err
 	}
 	s, err := studio.New(studio.Options{
-		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoKeySource, SaveSecret: secretfile.FilesIn(folder),
+		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoKeySource, SaveSecret: secretfile.SecretSaver(folder),
 		Profile: c.namedProfile(), Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 	if err := u.Print(studioResult{open.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Guard.URL()); err != nil {
 		return err
 	}
-	if browse && terminal.Width(u.Out) > 0 {
+	if useBrowser && terminal.Width(u.Out) > 0 {
 		remove, err := openBrowser(ctx, open.Guard, entered)
 		if err != nil {
 			u.Note("no browser was opened (%s): open the address above", err)
@@ -97,12 +97,12 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 
 // openBrowser opens the studio in the browser through a redirect file. The file is deleted once the
 // browser has been admitted, or when remove is called.
-func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{}) (remove func(), err error) {
+func openBrowser(ctx context.Context, guard *localauth.Guard, entered <-chan struct{}) (remove func(), err error) {
 	command := browserCommand()
 	if command == nil {
 		return func() {}, errors.New("there is no desktop")
 	}
-	file, remove, err := d.RedirectFile()
+	file, remove, err := guard.RedirectFile()
 	if err != nil {
 		return func() {}, err
 	}

@@ -71,9 +71,9 @@ const idField = "id"
 type tableColumn struct {
 	recordField
 
-	cells  []string // the heading and a cell for each row
-	needed int      // the width of the longest cell
-	width  int      // the width in this table
+	cells     []string // the heading and a cell for each row
+	fullWidth int      // the width of the longest cell
+	width     int      // the width in this table
 }
 
 // tableStyle describes the output to which a table is printed.
@@ -94,7 +94,7 @@ func wideTableOf(fields []recordField, rows []map[string]any, color bool) string
 	columns := make([]*tableColumn, len(fields))
 	for i, f := range fields {
 		columns[i] = newColumn(f, f.name, valuesAt(rows, f.name), false)
-		columns[i].width = columns[i].needed
+		columns[i].width = columns[i].fullWidth
 	}
 	return formatColumns(columns, len(rows), color)
 }
@@ -107,7 +107,7 @@ func formatColumns(columns []*tableColumn, rowCount int, color bool) string {
 			cell := c.cell(i)
 			padding := strings.Repeat(" ", c.width-uniseg.StringWidth(cell)+columnGap)
 			if i > 0 {
-				cell = c.colored(cell, color)
+				cell = c.colorize(cell, color)
 			}
 			line.WriteString(cell + padding)
 		}
@@ -182,7 +182,7 @@ func newColumn(f recordField, heading string, values []any, short bool) *tableCo
 		shortenTimes(c.cells[1:])
 	}
 	for _, text := range c.cells {
-		c.needed = max(c.needed, uniseg.StringWidth(text))
+		c.fullWidth = max(c.fullWidth, uniseg.StringWidth(text))
 	}
 	return c
 }
@@ -190,13 +190,13 @@ func newColumn(f recordField, heading string, values []any, short bool) *tableCo
 // shortenTimes shortens times to the minute, or to the day if all of them are at midnight.
 func shortenTimes(cells []string) {
 	const midnight = " 00:00"
-	days := true
+	allMidnight := true
 	for i, text := range cells {
 		cells[i] = truncateToMinute(text)
-		days = days && (text == "-" || strings.HasSuffix(cells[i], midnight))
+		allMidnight = allMidnight && (text == "-" || strings.HasSuffix(cells[i], midnight))
 	}
 	for i, text := range cells {
-		if days {
+		if allMidnight {
 			cells[i] = strings.TrimSuffix(text, midnight)
 		}
 	}
@@ -214,11 +214,11 @@ func truncateToMinute(text string) string {
 func (c *tableColumn) minWidth() int {
 	switch {
 	case c.isTime:
-		return min(c.needed, max(dayChars, uniseg.StringWidth(c.cells[0])))
+		return min(c.fullWidth, max(dayChars, uniseg.StringWidth(c.cells[0])))
 	case c.isText():
-		return min(c.needed, max(textCharsMin, uniseg.StringWidth(c.cells[0])))
+		return min(c.fullWidth, max(textCharsMin, uniseg.StringWidth(c.cells[0])))
 	}
-	return c.needed
+	return c.fullWidth
 }
 
 // fitColumns returns the columns for which there is space, with their widths. The first column and
@@ -228,7 +228,7 @@ func fitColumns(columns []*tableColumn, width int) []*tableColumn {
 	spare := width + columnGap // no gap follows the last column
 	if n := len(columns); n > 0 && columns[n-1].name == idField {
 		columns, last = columns[:n-1], columns[n-1:]
-		last[0].width = last[0].needed
+		last[0].width = last[0].fullWidth
 		spare -= last[0].width + columnGap
 	}
 	var kept []*tableColumn
@@ -243,8 +243,8 @@ func fitColumns(columns []*tableColumn, width int) []*tableColumn {
 		kept = append(kept, c)
 	}
 	for _, c := range kept {
-		more := min(c.needed-c.width, spare)
-		if more <= 0 || c.isTime && more < c.needed-c.width {
+		more := min(c.fullWidth-c.width, spare)
+		if more <= 0 || c.isTime && more < c.fullWidth-c.width {
 			continue // a time is cut to the day, or not at all
 		}
 		c.width += more
@@ -295,9 +295,9 @@ var statusColors = map[string]string{
 
 const red, green, yellow = "31", "32", "33"
 
-// colored adds the color of a status to text. It returns text unchanged if the field is not a
+// colorize adds the color of a status to text. It returns text unchanged if the field is not a
 // status, or if color is false.
-func (f recordField) colored(text string, color bool) string {
+func (f recordField) colorize(text string, color bool) string {
 	code := statusColors[text]
 	if !color || code == "" || !f.isStatus() {
 		return text
@@ -328,9 +328,9 @@ func (f recordField) isEnum() bool {
 	return closed
 }
 
-// identifierNames lists the suffixes of the names of fields whose values are useless when cut,
+// identifierSuffixes lists the suffixes of the names of fields whose values are useless when cut,
 // because people copy them.
-var identifierNames = []string{"id", "Id", "Url", "key", "Key", "prefix", "slug"}
+var identifierSuffixes = []string{"id", "Id", "Url", "key", "Key", "prefix", "slug"}
 
 // isText reports whether a value of the field is still useful when it is cut.
 func (f recordField) isText() bool {
@@ -340,7 +340,7 @@ func (f recordField) isText() bool {
 	case f.element.Kind() != reflect.String, f.isEnum(), f.isTime:
 		return false
 	}
-	return !slices.ContainsFunc(identifierNames, func(end string) bool { return strings.HasSuffix(f.name, end) })
+	return !slices.ContainsFunc(identifierSuffixes, func(end string) bool { return strings.HasSuffix(f.name, end) })
 }
 
 func recordFields(t reflect.Type) (out []recordField) {
@@ -362,9 +362,9 @@ func recordFields(t reflect.Type) (out []recordField) {
 	return out
 }
 
-// fieldsOf formats a record with one field per line. Lists of records follow as tables, and nested
-// records as additional lines.
-func fieldsOf(fields []recordField, value map[string]any, style tableStyle) string {
+// formatFields formats a record with one field per line. Lists of records follow as tables, and
+// nested records as additional lines.
+func formatFields(fields []recordField, value map[string]any, style tableStyle) string {
 	var out, tables strings.Builder
 	width := 0
 	for _, f := range fields {
@@ -373,7 +373,7 @@ func fieldsOf(fields []recordField, value map[string]any, style tableStyle) stri
 	for _, f := range fields {
 		v := value[f.name]
 		if inner, ok := v.(map[string]any); ok && f.isRecord() {
-			fmt.Fprintf(&tables, "\n%s\n%s", f.name, fieldsOf(recordFields(f.element), inner, style))
+			fmt.Fprintf(&tables, "\n%s\n%s", f.name, formatFields(recordFields(f.element), inner, style))
 			continue
 		}
 		if rows := recordsOf(v); f.isRecordList() {
@@ -383,7 +383,7 @@ func fieldsOf(fields []recordField, value map[string]any, style tableStyle) stri
 			}
 		}
 		text := formatValue(v, "\n"+strings.Repeat(" ", width+columnGap))
-		fmt.Fprintf(&out, "%-*s%s\n", width+columnGap, f.name, f.colored(text, style.color))
+		fmt.Fprintf(&out, "%-*s%s\n", width+columnGap, f.name, f.colorize(text, style.color))
 	}
 	return out.String() + tables.String()
 }

@@ -115,8 +115,8 @@ func (h *undoHint) text(u *userCommands, body []byte) string {
 func (h *undoHint) command(u *userCommands, op api.Operation, rest string) string {
 	line := "api " + op.ID
 	for _, f := range op.Input {
-		if sent := h.call.fields[f.Name]; f.In == schema.InPath && sent != nil && len(sent.values) > 0 {
-			line += " " + terminal.QuoteArgument(sent.values[0])
+		if flag := h.call.fields[f.Name]; f.In == schema.InPath && flag != nil && len(flag.values) > 0 {
+			line += " " + terminal.QuoteArgument(flag.values[0])
 		}
 	}
 	return u.Command("%s%s%s", line, rest, h.flags)

@@ -52,9 +52,9 @@ func ParseSecrets(text string) (out []Secret, err error) {
 }
 
 // sign returns the signature of a message.
-func (s Secret) sign(id, at string, body []byte) string {
+func (s Secret) sign(id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, s)
-	mac.Write([]byte(id + "." + at + "."))
+	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
@@ -128,24 +128,24 @@ func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make the request: %w", withoutURL(err))
+		return fmt.Errorf("make the request: %w", stripURL(err))
 	}
-	at := strconv.FormatInt(e.now().Unix(), 10)
+	timestamp := strconv.FormatInt(e.now().Unix(), 10)
 	signatures := make([]string, len(e.secrets))
 	for i, s := range e.secrets {
-		signatures[i] = s.sign(id, at, body)
+		signatures[i] = s.sign(id, timestamp, body)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "workspace")
 	request.Header.Set("Webhook-Id", id)
-	request.Header.Set("Webhook-Timestamp", at)
+	request.Header.Set("Webhook-Timestamp", timestamp)
 	request.Header.Set("Webhook-Signature", strings.Join(signatures, " "))
 	response, err := e.http.Do(request)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the webhook does not respond within %s", e.timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("the webhook does not respond: %w", withoutURL(err))
+		return fmt.Errorf("the webhook does not respond: %w", stripURL(err))
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, bodyBytesMax) // only the status matters
 	_ = response.Body.Close()
@@ -159,11 +159,11 @@ func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	return &StatusError{response.StatusCode, time.Duration(seconds) * time.Second}
 }
 
-// withoutURL returns the cause of an error, without the URL that the HTTP client adds.
-func withoutURL(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
-		return request.Err
+// stripURL returns the cause of an error, without the URL that the HTTP client adds.
+func stripURL(err error) error {
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		return urlErr.Err
 	}
 	return err
 }

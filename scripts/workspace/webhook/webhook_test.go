@@ -14,7 +14,7 @@ import (
 // libraries. The second one was computed with openssl dgst.
 func TestSign(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ secret, id, at, body, want string }{
+	for _, c := range []struct{ secret, id, timestamp, body, want string }{
 		{prefix + vectorKey, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", `{"test": 2432232314}`, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="},
 		{testSecret, "chg_1", "1786440600", `{"type":"feedback.created","timestamp":"2026-08-11T09:30:00.000Z","data":{"id":"chg_1"}}`, "v1,AIIDMt2SDCkdu1KjGxQLl2cIQHM0uWoCVO8MHJ/5Bg8="},
 	} {
@@ -22,7 +22,7 @@ func TestSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := secrets[0].sign(c.id, c.at, []byte(c.body)); got != c.want {
+		if got := secrets[0].sign(c.id, c.timestamp, []byte(c.body)); got != c.want {
 			t.Errorf("%s: signature %s, want %s", c.id, got, c.want)
 		}
 	}

@@ -24,16 +24,16 @@ type Schema = google.Schema
 const companyArgument = "companyId"
 
 // Arguments returns the schema for a tool's arguments: one object with everything that an HTTP
-// request contains in its path, query, headers and body. If company is true, the object also has
-// the optional argument companyId.
+// request contains in its path, query, headers and body. If withCompanyID is true, the object also
+// has the optional argument companyId.
 //
 // A model reads the schemas of all tools at once, so they contain less than the document's schemas
 // (see removeUnusedLimits). They also do not forbid unknown arguments: the service's error for an
 // unknown argument suggests the one that was meant, which a client that validated the arguments
 // could not do.
-func Arguments(fields []schema.Field, company bool) *Schema {
+func Arguments(fields []schema.Field, withCompanyID bool) *Schema {
 	var all []property
-	if company {
+	if withCompanyID {
 		all = append(all, property{name: companyArgument, schema: &Schema{Type: "string", Description: "leave out"}})
 	}
 	return openObject(append(all, argumentProperties(fields)...))
@@ -48,10 +48,10 @@ func argumentProperties(fields []schema.Field) []property {
 			s.Items = openObject(argumentProperties(f.Fields))
 		}
 		if f.Null == schema.NullClears {
-			nullable(s)
+			makeNullable(s)
 		}
 		removeUnusedLimits(s, f)
-		out[i] = property{f.Argument(), s, f.Required}
+		out[i] = property{f.ArgumentName(), s, f.Required}
 	}
 	return out
 }
@@ -110,7 +110,7 @@ func Body(fields []schema.Field, refer RefFunc) *Schema {
 func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
-		nullable(s)
+		makeNullable(s)
 		if f.Enum != nil && s.Default != nil {
 			s.Description += "; default " + strings.Trim(string(s.Default), `"`)
 			s.Default = nil
@@ -119,8 +119,8 @@ func Parameter(f schema.Field, refer RefFunc) *Schema {
 	return s
 }
 
-// nullable changes a schema to also accept null.
-func nullable(s *Schema) {
+// makeNullable changes a schema to also accept null.
+func makeNullable(s *Schema) {
 	if s.Ref != "" {
 		s.AnyOf, s.Ref = []*Schema{{Ref: s.Ref}, {Type: "null"}}, ""
 		return

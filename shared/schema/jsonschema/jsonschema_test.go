@@ -157,12 +157,12 @@ func TestBody(t *testing.T) {
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
 		t.Errorf("properties (-want +got):\n%s", diff)
 	}
-	none := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
+	getOperation := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
 		func(context.Context, api.Caller, struct{}) (thing, error) { return thing{}, nil })
-	if jsonschema.Body(none.Input, nil) != nil {
+	if jsonschema.Body(getOperation.Input, nil) != nil {
 		t.Error("a GET has a body")
 	}
-	compare(t, jsonschema.Arguments(none.Input, none.HasCompanyID()), `{"type":"object","properties":{}}`)
+	compare(t, jsonschema.Arguments(getOperation.Input, getOperation.HasCompanyID()), `{"type":"object","properties":{}}`)
 }
 
 // Ensure named types become references. A schema with a reference may also have a description and
@@ -196,7 +196,7 @@ func TestNamedTypesBecomeReferences(t *testing.T) {
 	compare(t, s.Properties["parts"], `{"type":"array","items":{"$ref":"#/part"}}`)
 }
 
-const record = `{
+const recordSchema = `{
 "type":"object",
 "properties":{
 "id":{"type":"string","description":"its id"},
@@ -219,9 +219,9 @@ const record = `{
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
-	compare(t, jsonschema.Record(operation.Output, nil), record)
+	compare(t, jsonschema.Record(operation.Output, nil), recordSchema)
 	compare(t, jsonschema.Record(define[api.List[thing]]("POST", "/v1/things/{thingId}").Output, nil),
-		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
+		`{"type":"object","properties":{"items":{"type":"array","items":`+recordSchema+`}},"required":["items"],"additionalProperties":false}`)
 }
 
 // Ensure the JSON of a record is valid according to its schema, whether all fields are empty or all
@@ -326,8 +326,8 @@ func TestMaps(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		of   *jsonschema.Schema
-		want any
+		schema *jsonschema.Schema
+		want   any
 	}{
 		{&jsonschema.Schema{Type: "string"}, "text"},
 		{&jsonschema.Schema{Types: []string{"string", "null"}}, "text"},
@@ -341,8 +341,8 @@ func TestExample(t *testing.T) {
 		{&jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"a": {Type: "boolean"}}}, map[string]any{"a": true}},
 		{&jsonschema.Schema{Type: "null"}, nil},
 	} {
-		if diff := cmp.Diff(tt.want, jsonschema.Example(tt.of)); diff != "" {
-			t.Errorf("example of %+v (-want +got):\n%s", tt.of, diff)
+		if diff := cmp.Diff(tt.want, jsonschema.Example(tt.schema)); diff != "" {
+			t.Errorf("example of %+v (-want +got):\n%s", tt.schema, diff)
 		}
 	}
 }

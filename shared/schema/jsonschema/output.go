@@ -60,7 +60,7 @@ func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 		return &Schema{}
 	case t.Kind() == reflect.Pointer:
 		s := typeSchema(t.Elem(), refer)
-		nullable(s)
+		makeNullable(s)
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return &Schema{Type: "array", Items: nestedSchema(t.Elem(), refer)}

@@ -77,12 +77,12 @@ type Service struct {
 // New returns a service with the operations for a test.
 func New(t testing.TB, operations api.Operations) *Service {
 	t.Helper()
-	return NewOver(t, operations, nil)
+	return NewWithTransport(t, operations, nil)
 }
 
-// NewOver is like New, but sends calls to the engine over the given transport, for example to
-// count, delay or break them. If transport is nil, it uses Transport.
-func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
+// NewWithTransport is like New, but sends calls to the engine over the given transport, for example
+// to count, delay or break them. If transport is nil, it uses Transport.
+func NewWithTransport(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
@@ -171,17 +171,18 @@ func SkipIfShort(t *testing.T) {
 	}
 }
 
-// Request returns the context of a request that may write, and the request itself, which counts the
-// calls and the capacity units that they consume.
-func Request(t *testing.T) (context.Context, *table.Request) {
+// NewRequest returns the context of a request that may write, and the request itself, which counts
+// the calls and the capacity units that they consume.
+func NewRequest(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()
 	r.SettlePermit(nil)
 	return table.WithRequest(t.Context(), r), r
 }
 
-// Key issues a key for the test's company with these scopes, or with all scopes if none are given.
-func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
+// IssueKey issues a key for the test's company with these scopes, or with all scopes if none are
+// given.
+func (s *Service) IssueKey(t *testing.T, scopes ...auth.Scope) string {
 	t.Helper()
 	if len(scopes) == 0 {
 		scopes = auth.Scopes()

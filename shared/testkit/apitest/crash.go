@@ -12,7 +12,7 @@ import (
 type CrashingTransport struct {
 	mu                sync.Mutex
 	armed             bool
-	calls             int // calls left before the crash
+	callsLeft         int // calls left before the crash
 	crashesDuringCall bool
 	crashed           bool
 }
@@ -22,7 +22,7 @@ type CrashingTransport struct {
 func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.armed, m.calls, m.crashesDuringCall, m.crashed = true, calls, during, false
+	m.armed, m.callsLeft, m.crashesDuringCall, m.crashed = true, calls, during, false
 }
 
 // StopCrashing starts a new simulated process that does not crash.
@@ -42,14 +42,14 @@ func (m *CrashingTransport) Crashed() bool {
 // RoundTrip implements http.RoundTripper.
 func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
-	m.calls--
-	fails := m.armed && m.calls < 0
-	sent := !fails || m.calls == -1 && m.crashesDuringCall
-	m.crashed = m.crashed || fails
+	m.callsLeft--
+	failed := m.armed && m.callsLeft < 0
+	sent := !failed || m.callsLeft == -1 && m.crashesDuringCall
+	m.crashed = m.crashed || failed
 	m.mu.Unlock()
 	if sent {
 		out, err := Transport.RoundTrip(r)
-		if err != nil || !fails {
+		if err != nil || !failed {
 			return out, err
 		}
 		_, _ = io.Copy(io.Discard, out.Body) // read to the end, so that the call completes

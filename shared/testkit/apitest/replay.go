@@ -12,7 +12,8 @@ import (
 // recorded response, so that benchmarks measure the program without the engine. Calls of the same
 // DynamoDB operation with the same body share a response; the order of keys in the body does not
 // matter. All updates share one response: they are the key checks, whose bodies contain the time.
-// The zero value can be passed to NewOver, and records nothing until StartRecording is called.
+// The zero value can be passed to NewWithTransport, and records nothing until StartRecording is
+// called.
 type ReplayTransport struct {
 	mu        sync.Mutex
 	responses map[callKey]recordedResponse // nil before StartRecording is called
@@ -57,24 +58,24 @@ type recordedResponse struct {
 // RoundTrip implements http.RoundTripper.
 func (r *ReplayTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Lock()
-	begun := r.responses != nil
+	recording := r.responses != nil
 	r.mu.Unlock()
-	if !begun {
+	if !recording {
 		return Transport.RoundTrip(request)
 	}
-	sent, err := io.ReadAll(request.Body)
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
 	}
 	key := callKey{name: request.Header.Get("X-Amz-Target")}
 	if key.name != "DynamoDB_20120810.UpdateItem" {
-		key.length, key.sum = len(sent), unorderedHash(sent)
+		key.length, key.sum = len(body), unorderedHash(body)
 	}
 	r.mu.Lock()
 	got, ok := r.responses[key]
 	r.mu.Unlock()
 	if !ok {
-		request.Body = io.NopCloser(bytes.NewReader(sent))
+		request.Body = io.NopCloser(bytes.NewReader(body))
 		if got, err = recordResponse(request); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,8 @@ import (
 
 // RoundTripCounter is a transport that counts round trips. Their number is the length of the
 // longest chain of calls in which each call was made after the response to the previous call. The
-// zero value can be passed to NewOver. Only calls by functions that Count runs are counted.
+// zero value can be passed to NewWithTransport. Only calls by functions that Count runs are
+// counted.
 type RoundTripCounter struct {
 	Transport http.RoundTripper // nil means the package's Transport
 
@@ -36,7 +37,7 @@ type RoundTripCounter struct {
 // call completes, because synctest does not detect such a wait, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
-	n := &roundTrips{outside: make(chan outsideCall)}
+	n := &roundTrips{outsideCalls: make(chan outsideCall)}
 	stop := make(chan struct{})
 	go n.runOutsideCalls(stop)
 	defer close(stop)
@@ -77,7 +78,7 @@ const callLatency = time.Millisecond
 
 // roundTrips is the state of one count.
 type roundTrips struct {
-	outside chan outsideCall
+	outsideCalls chan outsideCall
 
 	mu      sync.Mutex
 	calls   int
@@ -121,12 +122,12 @@ func (n *roundTrips) countCall(now time.Time) error {
 // sendOutside sends a call from outside the bubble, because the transport's connections belong to
 // goroutines outside the bubble. The bubble's clock stands still until the response arrives.
 func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
-	sent, err := copyRequest(r)
+	request, err := copyRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	e := <-n.outside
-	e.work <- func() { response, err = bufferBody(transport.RoundTrip(sent)) }
+	e := <-n.outsideCalls
+	e.work <- func() { response, err = bufferBody(transport.RoundTrip(request)) }
 	<-e.done
 	if err != nil {
 		return nil, err
@@ -140,11 +141,11 @@ func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (
 func copyRequest(r *http.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {
-		sent, err := io.ReadAll(r.Body)
+		content, err := io.ReadAll(r.Body)
 		if err = errors.Join(err, r.Body.Close()); err != nil {
 			return nil, fmt.Errorf("read a request: %w", err)
 		}
-		body = bytes.NewReader(sent)
+		body = bytes.NewReader(content)
 	}
 	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), body)
 	if err != nil {
@@ -178,7 +179,7 @@ func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 	for {
 		e := outsideCall{make(chan func()), make(chan struct{})}
 		select {
-		case n.outside <- e:
+		case n.outsideCalls <- e:
 			go func() {
 				defer close(e.done)
 				(<-e.work)()

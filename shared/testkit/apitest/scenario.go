@@ -36,12 +36,12 @@ func AllTransitions(update string, args func(property string, value any) map[str
 // Run runs scenarios one after the other, each as a subtest.
 func (s *Service) Run(t *testing.T, scenarios []Scenario) {
 	t.Helper()
-	full := s.Key(t)
+	fullKey := s.IssueKey(t)
 	for _, sc := range scenarios {
 		t.Run(sc.Name, func(t *testing.T) {
 			key := sc.Key
 			if key == "" {
-				key = full
+				key = fullKey
 			}
 			want := sc.Want
 			if want == 0 {

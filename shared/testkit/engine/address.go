@@ -44,9 +44,9 @@ func Transport(socket string) *http.Transport {
 	return t
 }
 
-// probe returns a client for a single check of the engine. It uses no proxy and keeps no
+// probeClient returns a client for a single check of the engine. It uses no proxy and keeps no
 // connections open, because an engine that is shutting down would wait for them.
-func (a address) probe() *http.Client {
+func (a address) probeClient() *http.Client {
 	t := Transport(a.socket)
 	t.Proxy, t.DisableKeepAlives = nil, true
 	return &http.Client{Timeout: time.Second, Transport: t}

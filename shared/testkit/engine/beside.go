@@ -42,29 +42,29 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	unusable := func(format string, args ...any) error {
+	unusableError := func(format string, args ...any) error {
 		return fmt.Errorf("the engine beside this program, %s, %s: %w", path, fmt.Sprintf(format, args...), errUnusableEngine)
 	}
 	if err != nil {
-		return nil, unusable("cannot be read (%s)", err)
+		return nil, unusableError("cannot be read (%s)", err)
 	}
 	defer f.Close()
 	var head [headBytes]byte
 	_, _ = io.ReadFull(f, head[:]) // a file that is too short fails a later check
 	if platform := binaryPlatform(head[:]); platform != "" && !strings.Contains(platform, h.platform()) {
-		return nil, unusable("is for %s and this machine is %s: download the archive for %s", platform, h.platform(), h.platform())
+		return nil, unusableError("is for %s and this machine is %s: download the archive for %s", platform, h.platform(), h.platform())
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, unusable("cannot be read (%s)", err)
+		return nil, unusableError("cannot be read (%s)", err)
 	}
 	if h.goos != "windows" && info.Mode().Perm()&0o111 == 0 {
-		return nil, unusable("is not executable: run chmod +x on it")
+		return nil, unusableError("is not executable: run chmod +x on it")
 	}
 	sum := sha256.New()
 	sum.Write(head[:min(info.Size(), headBytes)])
 	if _, err := io.Copy(sum, f); err != nil {
-		return nil, unusable("cannot be read (%s)", err)
+		return nil, unusableError("cannot be read (%s)", err)
 	}
 	got, want := hex.EncodeToString(sum.Sum(nil)), dynoxidePackages[h.platform()].SHA256
 	if got == want {
@@ -76,9 +76,9 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 	case err == nil && (want == "" || version != dynoxideVersion):
 		return dynoxideProgram(path, version), nil
 	case want == "":
-		return nil, unusable("does not run (%s)", err)
+		return nil, unusableError("does not run (%s)", err)
 	}
-	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
+	return nil, unusableError("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
 }
 
 // Describe returns a description, for the user, of the engine that this program would start and

@@ -13,7 +13,7 @@ import (
 
 // bundledHost returns a machine without npm, and the path at which it looks for an engine bundled
 // with the program. The program is started through a symbolic link, as programs on PATH often are.
-func bundledHost(t *testing.T) (h *host, beside string) {
+func bundledHost(t *testing.T) (h *host, bundledPath string) {
 	t.Helper()
 	h = toolHost(t, nil)
 	dir, bin := t.TempDir(), t.TempDir()
@@ -51,16 +51,16 @@ func TestBundledUnusable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, beside := bundledHost(t)
+			h, bundledPath := bundledHost(t)
 			h.sources[1].find = findAlways(&program{kind: DynamoDBLocal})
-			if err := os.WriteFile(beside, []byte(c.text), c.mode); err != nil {
+			if err := os.WriteFile(bundledPath, []byte(c.text), c.mode); err != nil {
 				t.Fatal(err)
 			}
 			p, err := h.find(t.Context(), "", true)
 			if err == nil {
 				t.Fatalf("found %s, want an error", p.title)
 			}
-			for _, want := range []string{beside, c.want, "unpack the whole archive again"} {
+			for _, want := range []string{bundledPath, c.want, "unpack the whole archive again"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error %v, want %q", err, want)
 				}
@@ -73,13 +73,13 @@ func TestBundledUnusable(t *testing.T) {
 // version.
 func TestBundledOtherVersion(t *testing.T) {
 	t.Parallel()
-	h, beside := bundledHost(t)
-	if err := os.WriteFile(beside, []byte("#!/bin/sh\necho dynoxide 1.4.0\n"), 0o700); err != nil {
+	h, bundledPath := bundledHost(t)
+	if err := os.WriteFile(bundledPath, []byte("#!/bin/sh\necho dynoxide 1.4.0\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p, err := findDynoxide(t.Context(), h, false)
-	if err != nil || p.title != "Dynoxide 1.4.0" || p.argv("127.0.0.1", 1, "")[0] != beside {
-		t.Errorf("%+v, %v; want Dynoxide 1.4.0 of %s", p, err, beside)
+	if err != nil || p.title != "Dynoxide 1.4.0" || p.argv("127.0.0.1", 1, "")[0] != bundledPath {
+		t.Errorf("%+v, %v; want Dynoxide 1.4.0 of %s", p, err, bundledPath)
 	}
 }
 
@@ -87,30 +87,30 @@ func TestBundledOtherVersion(t *testing.T) {
 // other program. The binary that npm installs must match the pinned digests.
 func TestBundledPinned(t *testing.T) {
 	t.Parallel()
-	real := newHost(nil)
-	if dynoxidePackages[real.platform()].SHA256 == "" {
-		skipMissing(t, "no engine is pinned by its digest for "+real.platform())
+	realHost := newHost(nil)
+	if dynoxidePackages[realHost.platform()].SHA256 == "" {
+		skipMissing(t, "no engine is pinned by its digest for "+realHost.platform())
 	}
 	requireEngine(t, func(ctx context.Context, h *host, install bool) (*program, error) {
 		path, err := findPinnedDynoxide(ctx, h, install)
 		return dynoxideProgram(path, dynoxideVersion), err
 	})
-	installed, err := findPinnedDynoxide(t.Context(), real, false)
+	installed, err := findPinnedDynoxide(t.Context(), realHost, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, beside := bundledHost(t)
-	h.goos, h.goarch = real.goos, real.goarch
+	h, bundledPath := bundledHost(t)
+	h.goos, h.goarch = realHost.goos, realHost.goarch
 	text, err := os.ReadFile(installed)
 	if err == nil {
-		err = os.WriteFile(beside, text, 0o700)
+		err = os.WriteFile(bundledPath, text, 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := findDynoxide(t.Context(), h, false)
-	if err != nil || p.title != "Dynoxide "+dynoxideVersion || p.argv("127.0.0.1", 1, "")[0] != beside {
-		t.Errorf("%+v, %v; want the pinned version of %s", p, err, beside)
+	if err != nil || p.title != "Dynoxide "+dynoxideVersion || p.argv("127.0.0.1", 1, "")[0] != bundledPath {
+		t.Errorf("%+v, %v; want the pinned version of %s", p, err, bundledPath)
 	}
 }
 
@@ -118,10 +118,10 @@ func TestBundledPinned(t *testing.T) {
 // put it.
 func TestBundledMissing(t *testing.T) {
 	t.Parallel()
-	h, beside := bundledHost(t)
+	h, bundledPath := bundledHost(t)
 	for _, h.bundled = range []bool{true, false} {
 		_, err := h.find(t.Context(), Dynoxide, true)
-		want := beside + " is missing: keep it in the folder of this program, or unpack the whole archive again"
+		want := bundledPath + " is missing: keep it in the folder of this program, or unpack the whole archive again"
 		if !errors.Is(err, ErrNoEngine) || strings.Contains(fmt.Sprint(err), want) != h.bundled {
 			t.Errorf("bundled %v: error %v", h.bundled, err)
 		}
@@ -140,11 +140,11 @@ func TestErrFolderNotWritable(t *testing.T) {
 	if os.Getuid() == 0 {
 		folders = append(folders, "/proc/self") // root can write to every other folder
 	} else {
-		closed := t.TempDir()
-		if err := os.Chmod(closed, 0o500); err != nil {
+		readOnlyDir := t.TempDir()
+		if err := os.Chmod(readOnlyDir, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		folders = append(folders, closed)
+		folders = append(folders, readOnlyDir)
 	}
 	for _, dir := range folders {
 		_, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
@@ -161,31 +161,31 @@ func TestErrFolderNotWritable(t *testing.T) {
 func TestDataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	at := func(version string) *host {
+	hostWithVersion := func(version string) *host {
 		h := fakeHost("well")
 		find := h.sources[0].find
 		h.sources[0].find = func(ctx context.Context, h *host, install bool) (*program, error) {
 			p, err := find(ctx, h, install)
 			if err == nil {
-				same := *p
-				same.version, same.title = version, "Dynoxide "+version
-				p = &same
+				modified := *p
+				modified.version, modified.title = version, "Dynoxide "+version
+				p = &modified
 			}
 			return p, err
 		}
 		return h
 	}
 	for _, version := range []string{"1.2.1", "1.10.0"} {
-		e := mustOpen(t, Options{Data: dir}, at(version))
+		e := mustOpen(t, Options{Data: dir}, hostWithVersion(version))
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := open(t.Context(), Options{Data: dir}, at("1.9.9"))
+	_, err := open(t.Context(), Options{Data: dir}, hostWithVersion("1.9.9"))
 	for _, want := range []string{dir, "was written by Dynoxide 1.10.0, which is newer than Dynoxide 1.9.9", "choose another folder"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	mustOpen(t, Options{Data: dir}, at("1.10.0"))
+	mustOpen(t, Options{Data: dir}, hostWithVersion("1.10.0"))
 }

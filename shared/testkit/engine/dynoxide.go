@@ -43,9 +43,9 @@ func PackageFor(platform string) (p Package, version string) {
 // install the pinned version with npm; and PATH, where another package manager may have installed a
 // binary with the same major version.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
-	beside, err := findBundled(ctx, h)
-	if beside != nil || err != nil {
-		return beside, err
+	bundledProgram, err := findBundled(ctx, h)
+	if bundledProgram != nil || err != nil {
+		return bundledProgram, err
 	}
 	pinned, err := findPinnedDynoxide(ctx, h, install)
 	if err == nil {

@@ -53,7 +53,7 @@ func TestNothingFound(t *testing.T) {
 	h.cacheDir = func() (string, error) { return t.TempDir(), nil }
 	_, err := open(t.Context(), Options{Install: true}, h)
 	if !errors.Is(err, ErrNoEngine) {
-		t.Fatalf("error %v, want ErrNone", err)
+		t.Fatalf("error %v, want ErrNoEngine", err)
 	}
 	want := `no engine that speaks DynamoDB's protocol can be had here:
   Dynoxide 1.2.1: npm is not on PATH: install Node.js 22 or later, which has it
@@ -103,7 +103,7 @@ func TestEngineEndsByItself(t *testing.T) {
 	if err := e.Err(); err != nil {
 		t.Error(err)
 	}
-	if res, err := (address{e.Endpoint, e.Socket}).probe().Get(e.Endpoint + "/die"); err == nil {
+	if res, err := (address{e.Endpoint, e.Socket}).probeClient().Get(e.Endpoint + "/die"); err == nil {
 		_ = res.Body.Close()
 	}
 	<-e.Done()
@@ -149,7 +149,7 @@ func TestBadStarts(t *testing.T) {
 func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
-	h.namespaces = false // because nothing can take the port of an engine in its own namespace
+	h.useNamespaces = false // because nothing can take the port of an engine in its own namespace
 	requireResponds(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 

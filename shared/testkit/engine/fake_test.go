@@ -70,8 +70,8 @@ func runFakeEngine(mode, listen, dir string) {
 
 // runFakeOpener opens the folder, prints the result, and keeps the folder open until its standard
 // input ends or its engine exits.
-func runFakeOpener(way, dir string) {
-	e, err := open(context.Background(), Options{Data: dir, Share: true}, newOpenHost(way))
+func runFakeOpener(access, dir string) {
+	e, err := open(context.Background(), Options{Data: dir, Share: true}, newOpenHost(access))
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -116,10 +116,10 @@ const (
 )
 
 // newOpenHost returns a machine on which the engines of folders are reached in the given way.
-func newOpenHost(way string) *host {
+func newOpenHost(access string) *host {
 	h := fakeHost("well")
-	h.namespaces = h.namespaces && way == accessBySocket
-	if way == accessWithoutShell {
+	h.useNamespaces = h.useNamespaces && access == accessBySocket
+	if access == accessWithoutShell {
 		h.shell = "/no/shell"
 	}
 	return h
@@ -164,11 +164,11 @@ const waitMax = 2 * time.Minute
 
 // waitUntil polls ok until it returns true, because the test waits for something that another
 // process does.
-func waitUntil(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, description string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitMax); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", waitMax, what)
+			t.Fatalf("not within %s: %s", waitMax, description)
 		}
 	}
 }

@@ -107,9 +107,9 @@ func (f *folder) write(s state) error {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
 	// Only the process that holds the lock writes, so no other process uses the temporary file.
-	part := f.path(".engine.json")
-	if err = os.WriteFile(part, append(b, '\n'), 0o600); err == nil {
-		err = os.Rename(part, f.path("engine.json"))
+	tmpFile := f.path(".engine.json")
+	if err = os.WriteFile(tmpFile, append(b, '\n'), 0o600); err == nil {
+		err = os.Rename(tmpFile, f.path("engine.json"))
 	}
 	if err != nil {
 		return fmt.Errorf("write the state of the data folder: %w", err)
@@ -201,7 +201,7 @@ func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string
 // call started it. It waits while another process uses the folder without sharing its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
-	waitsForPID := 0 // the PID of the engine that this call is waiting for
+	awaitedPID := 0 // the PID of the engine that this call is waiting for
 	deadline := time.Now().Add(h.ownerWait)
 	for {
 		lock, s, kind, err := f.lockAndRead(o.Prefer)
@@ -214,10 +214,10 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 		case err != nil:
 			return s, nil, err
 		case lock == nil && s.PID != 0 && !s.Shared:
-			if waitsForPID != s.PID {
+			if awaitedPID != s.PID {
 				h.logf("waiting for another command that uses %s (its engine is process %d)", f.dir, s.PID)
 			}
-			waitsForPID, deadline = s.PID, time.Now().Add(h.ownerWait)
+			awaitedPID, deadline = s.PID, time.Now().Add(h.ownerWait)
 			if err := sleep(ctx, pollInterval); err != nil {
 				return s, nil, fmt.Errorf("wait for the command that uses %s: %w", f.dir, err)
 			}
@@ -281,9 +281,9 @@ func (f *folder) restrictAccess(kind string) error {
 	if err == nil {
 		err = db.Close()
 	}
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if exists(data + end) { // earlier versions left these files readable by others
-			err = errors.Join(err, os.Chmod(data+end, 0o600))
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if exists(data + suffix) { // earlier versions left these files readable by others
+			err = errors.Join(err, os.Chmod(data+suffix, 0o600))
 		}
 	}
 	if err != nil {

@@ -30,9 +30,9 @@ type otherProcess struct {
 	firstLine string // the line that it printed, such as "http://… false"
 }
 
-func openInProcess(t *testing.T, way, dir string) *otherProcess {
+func openInProcess(t *testing.T, access, dir string) *otherProcess {
 	t.Helper()
-	o, err := tryOpenInProcess(t, way, dir)
+	o, err := tryOpenInProcess(t, access, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,9 @@ func openInProcess(t *testing.T, way, dir string) *otherProcess {
 
 // tryOpenInProcess is like openInProcess, but returns the error, so it can be called from any
 // goroutine.
-func tryOpenInProcess(t *testing.T, way, dir string) (*otherProcess, error) {
+func tryOpenInProcess(t *testing.T, access, dir string) (*otherProcess, error) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "fake-opener", way, dir)
+	cmd := exec.Command(os.Args[0], "fake-opener", access, dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -66,12 +66,12 @@ func tryOpenInProcess(t *testing.T, way, dir string) (*otherProcess, error) {
 
 func TestSecondProcessShares(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{accessBySocket, accessByAddress} {
-		t.Run(way, func(t *testing.T) {
+	for _, access := range []string{accessBySocket, accessByAddress} {
+		t.Run(access, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := mustOpen(t, Options{Data: dir, Share: true}, newOpenHost(way))
-			o := openInProcess(t, way, dir)
+			e := mustOpen(t, Options{Data: dir, Share: true}, newOpenHost(access))
+			o := openInProcess(t, access, dir)
 			if o.firstLine != e.Endpoint+" true" {
 				t.Fatalf("the other process has %q, want %s shared", o.firstLine, e.Endpoint)
 			}
@@ -93,9 +93,9 @@ func TestSecondProcessShares(t *testing.T) {
 func TestOwnerExits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		way   string
-		leave func(*otherProcess)
+		name   string
+		access string
+		leave  func(*otherProcess)
 	}{
 		{"Closes", accessBySocket, func(o *otherProcess) { _ = o.stdin.Close() }},
 		{"IsKilled", accessBySocket, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
@@ -110,9 +110,9 @@ func TestOwnerExits(t *testing.T) {
 				return // on Windows, the engine outlives its parent and is still used
 			}
 			dir := t.TempDir()
-			owner := openInProcess(t, c.way, dir)
-			joined := mustOpen(t, Options{Data: dir}, newOpenHost(c.way))
-			elsewhere := openInProcess(t, c.way, dir)
+			owner := openInProcess(t, c.access, dir)
+			joined := mustOpen(t, Options{Data: dir}, newOpenHost(c.access))
+			joinedProcess := openInProcess(t, c.access, dir)
 			c.leave(owner)
 			_ = owner.cmd.Wait()
 			<-joined.Done()
@@ -120,12 +120,12 @@ func TestOwnerExits(t *testing.T) {
 			if err := joined.Err(); err == nil || err.Error() != want {
 				t.Errorf("Err is %v, want %s", err, want)
 			}
-			if said, err := elsewhere.stdout.ReadString('\n'); err != nil || strings.TrimSpace(said) != want {
+			if said, err := joinedProcess.stdout.ReadString('\n'); err != nil || strings.TrimSpace(said) != want {
 				t.Errorf("the other process said %q, %v, want %s", said, err, want)
 			}
-			again := mustOpen(t, Options{Data: dir}, newOpenHost(c.way))
-			if requireResponds(t, again); again.Shared || again.Endpoint != joined.Endpoint {
-				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", again.Endpoint, again.Shared, joined.Endpoint)
+			reopened := mustOpen(t, Options{Data: dir}, newOpenHost(c.access))
+			if requireResponds(t, reopened); reopened.Shared || reopened.Endpoint != joined.Endpoint {
+				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", reopened.Endpoint, reopened.Shared, joined.Endpoint)
 			}
 		})
 	}
@@ -214,8 +214,8 @@ func TestNoOrphanProcess(t *testing.T) {
 func engineOf(t *testing.T, dir string, o *otherProcess) *Engine {
 	t.Helper()
 	endpoint, _, _ := strings.Cut(o.firstLine, " ")
-	at := (&folder{dir}).addressOf(state{Endpoint: endpoint})
-	return &Engine{Endpoint: at.endpoint, Socket: at.socket}
+	addr := (&folder{dir}).addressOf(state{Endpoint: endpoint})
+	return &Engine{Endpoint: addr.endpoint, Socket: addr.socket}
 }
 
 func TestStartTogether(t *testing.T) {
@@ -308,9 +308,9 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-	if again.Endpoint != e.Endpoint {
-		t.Errorf("the address moved from %s to %s", e.Endpoint, again.Endpoint)
+	reopened := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+	if reopened.Endpoint != e.Endpoint {
+		t.Errorf("the address moved from %s to %s", e.Endpoint, reopened.Endpoint)
 	}
 	for _, running := range []bool{true, false} {
 		_, err := open(t.Context(), Options{Data: dir, Prefer: DynamoDBLocal}, emptyHost())
@@ -318,7 +318,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("running %v: error %v, want %q", running, err, want)
 		}
-		if err := again.Close(); err != nil {
+		if err := reopened.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -352,13 +352,13 @@ func TestFolderFormat(t *testing.T) {
 	if err := e.SetFormat(2); err != nil || e.Format != 2 {
 		t.Fatalf("the format is %d: %v", e.Format, err)
 	}
-	refused := func(when string) {
+	requireRefused := func(stage string) {
 		t.Helper()
 		if _, err := open(t.Context(), Options{Data: dir, Format: 1}, newOpenHost(accessByAddress)); err == nil || !strings.Contains(err.Error(), "has the format 2, and this version can use formats up to 1") {
-			t.Errorf("%s: the error is %v", when, err)
+			t.Errorf("%s: the error is %v", stage, err)
 		}
 	}
-	refused("running")
+	requireRefused("running")
 	joined := mustOpen(t, Options{Data: dir, Format: 2}, emptyHost())
 	if err := joined.SetFormat(3); err == nil || joined.Format != 2 {
 		t.Errorf("a joined engine: the format is %d, and setting it gives %v", joined.Format, err)
@@ -366,7 +366,7 @@ func TestFolderFormat(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused("stopped")
+	requireRefused("stopped")
 	for _, format := range []int{2, 0} {
 		if e := mustOpen(t, Options{Data: dir, Format: format}, newOpenHost(accessByAddress)); e.Format != 2 {
 			t.Errorf("opened again: the format is %d, want 2", e.Format)

@@ -37,11 +37,11 @@ func TestInstallOnce(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(final+".new", "half"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var installed atomic.Int32
+	var installCount atomic.Int32
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := installOnce(t.Context(), final, "bin", func(dir string) error { installed.Add(1); return fill(dir) }); err != nil {
+			if err := installOnce(t.Context(), final, "bin", func(dir string) error { installCount.Add(1); return fill(dir) }); err != nil {
 				t.Error(err)
 			}
 			if !exists(filepath.Join(final, "bin")) {
@@ -61,7 +61,7 @@ func TestInstallOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"thing-1", "thing-1.lock"}, names); diff != "" {
 		t.Errorf("the cache (-want +got):\n%s", diff)
 	}
-	if n := installed.Load(); n != 1 {
+	if n := installCount.Load(); n != 1 {
 		t.Errorf("%d installations, want 1", n)
 	}
 	if exists(filepath.Join(final, "rest")) {

@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces reports whether this system supports network namespaces. Whether it permits them is
-// known only after trying to use one.
-const namespaces = true
+// namespacesSupported reports whether this system supports network namespaces. Whether it permits
+// them is known only after trying to use one.
+const namespacesSupported = true
 
 // proxyName is os.Args[0] of this program when it runs as a proxy.
 const proxyName = "growthworkspace-engine-proxy"
@@ -96,21 +96,21 @@ func listenSocket() (*net.UnixListener, error) {
 		return nil, fmt.Errorf("open a socket: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	up, err := unix.NewIfreq("lo")
+	ifreq, err := unix.NewIfreq("lo")
 	if err != nil {
 		return nil, fmt.Errorf("name the loopback device: %w", err)
 	}
-	up.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
+	ifreq.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifreq); err != nil {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
 	// This process has the lock, so no process is listening on an existing socket file.
 	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
-	before := syscall.Umask(0o177) // so that the file is created with the mode 0600
+	oldMask := syscall.Umask(0o177) // so that the file is created with the mode 0600
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketFile, Net: "unix"})
-	syscall.Umask(before)
+	syscall.Umask(oldMask)
 	if err != nil {
 		return nil, fmt.Errorf("listen at the socket file: %w", err)
 	}
@@ -150,17 +150,17 @@ func acceptLoop(listener *net.UnixListener) {
 // dialSocket returns a connection to the engine behind a socket file. If no engine is running, the
 // error is ECONNREFUSED, as for a TCP port.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
-	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
+	refusedErr := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
 	// The kernel limits the path of a socket to 107 bytes, but folders may have longer paths.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	short := fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", short)
+	shortPath := fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", shortPath)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, refused
+		return nil, refusedErr
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -173,7 +173,7 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 		return nil, fmt.Errorf("%s: %w", path, ctx.Err())
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || err == nil && n == 0 {
-		return nil, refused
+		return nil, refusedErr
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	namespaces  = false
-	exitRefused = 126
-	enginePort  = 8000
+	namespacesSupported = false
+	exitRefused         = 126
+	enginePort          = 8000
 )
 
 func runProxy() {}

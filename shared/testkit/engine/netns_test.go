@@ -59,24 +59,24 @@ func TestSocket(t *testing.T) {
 	if st, err := os.Lstat(e.Socket); err != nil || st.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("the socket is %v, %v", st, err)
 	}
-	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pidOf(t, dir)))
-	ours, ourErr := os.Readlink("/proc/self/ns/net")
-	if err != nil || ourErr != nil || theirs == ours {
-		t.Errorf("the engine is in the network %s, as we are: %v, %v", theirs, err, ourErr)
+	engineNetns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pidOf(t, dir)))
+	ownNetns, ownErr := os.Readlink("/proc/self/ns/net")
+	if err != nil || ownErr != nil || engineNetns == ownNetns {
+		t.Errorf("the engine is in the network %s, as we are: %v, %v", engineNetns, err, ownErr)
 	}
 	if got := e.AccessText(); got != "reachable by your user only" {
 		t.Errorf("Access is %q", got)
 	}
-	us, err := exec.Command(os.Args[0], "fake-caller", e.Socket).Output()
-	if err != nil || !strings.HasPrefix(string(us), "connected") {
-		t.Errorf("a process of this user: %s %v", us, err)
+	output, err := exec.Command(os.Args[0], "fake-caller", e.Socket).Output()
+	if err != nil || !strings.HasPrefix(string(output), "connected") {
+		t.Errorf("a process of this user: %s %v", output, err)
 	}
 	if os.Geteuid() != 0 {
 		return // only root can become another user
 	}
-	them, err := unprivilegedCommand(t, "fake-caller", e.Socket).Output()
-	if err != nil || !strings.Contains(string(them), "permission denied") {
-		t.Errorf("a process of another user: %s %v", them, err)
+	otherOutput, err := unprivilegedCommand(t, "fake-caller", e.Socket).Output()
+	if err != nil || !strings.Contains(string(otherOutput), "permission denied") {
+		t.Errorf("a process of another user: %s %v", otherOutput, err)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// process is an engine that this process started. Its output goes directly to a file, because a
-// pipe would break when this process ends.
+// process is an engine that the current program started. Its output goes directly to a file,
+// because a pipe would break when the program ends.
 type process struct {
 	program *program
 	cmd     *exec.Cmd
@@ -34,10 +34,10 @@ const portTries = 3
 
 // start runs the program and returns when it responds. With a data folder, the program runs in a
 // network namespace if the system permits it. Otherwise it listens at the previous engine's
-// endpoint, which is in `last`, or at a free one if that is taken. The process inherits the lock,
-// if any.
-func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
-	if dir != "" && h.namespaces {
+// endpoint, which is in `lastEndpoint`, or at a free one if that is taken. The process inherits the
+// lock, if any.
+func (h *host) start(ctx context.Context, p *program, dir, lastEndpoint string, lock *os.File) (*process, error) {
+	if dir != "" && h.useNamespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
 		if proc != nil || err != nil {
 			return proc, err
@@ -45,12 +45,12 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 	}
 	// A port can't be reserved for a child process, so another process may take it first.
 	for try := 1; ; try++ {
-		free, err := h.freePort(ctx, last)
+		freeAddr, err := h.freePort(ctx, lastEndpoint)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		at := address{endpoint: "http://" + free.String()}
-		proc, err := h.launch(p, dir, at, free, lock)
+		addr := address{endpoint: "http://" + freeAddr.String()}
+		proc, err := h.launch(p, dir, addr, freeAddr, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -58,20 +58,20 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 		if err == nil {
 			return proc, nil
 		}
-		taken := proc.portTaken(ctx, free)
+		taken := proc.portTaken(ctx, freeAddr)
 		_ = proc.stop()
 		if !taken || try == portTries {
 			return nil, err
 		}
-		last = ""
+		lastEndpoint = ""
 	}
 }
 
 // startInNetns starts the program in its own network namespace. It returns nil without an error if
 // the system refuses a namespace.
 func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
-	at := address{socketEndpoint, filepath.Join(dir, socketFile)}
-	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)
+	addr := address{socketEndpoint, filepath.Join(dir, socketFile)}
+	proc, err := h.launch(p, dir, addr, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
 		return nil, nil // the system refused to create the namespace
 	}
@@ -108,9 +108,9 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 }
 
 // launch runs the program. The parameter listen is the address on which the program listens, and
-// `at` is the address at which clients reach it.
-func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
-	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
+// `addr` is the address at which clients reach it.
+func (h *host) launch(p *program, dir string, addr address, listen *net.TCPAddr, lock *os.File) (*process, error) {
+	proc := &process{program: p, address: addr, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", p.title, err)
 	}
@@ -120,7 +120,7 @@ func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, l
 	proc.cmd.Dir = dir
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
 	detach(proc.cmd, lock)
-	if at.socket != "" {
+	if addr.socket != "" {
 		runInNetns(proc.cmd)
 	}
 	if err := proc.cmd.Start(); err != nil {
@@ -233,12 +233,12 @@ func (p *process) stop() error {
 }
 
 // exitError returns the error for a process that exited on its own.
-func (p *process) exitError(how string) error {
-	why := "with exit status 0"
+func (p *process) exitError(ending string) error {
+	status := "with exit status 0"
 	if p.err != nil {
-		why = "with " + p.err.Error()
+		status = "with " + p.err.Error()
 	}
-	return fmt.Errorf("%s %s, %s%s", p.program.title, how, why, formatOutput(p.tail()))
+	return fmt.Errorf("%s %s, %s%s", p.program.title, ending, status, formatOutput(p.tail()))
 }
 
 // tail returns the last part of the process's output.
@@ -267,12 +267,12 @@ func formatOutput(output string) string {
 
 // isEngine reports whether an engine of the given kind responds at the address. The response to a
 // plain GET shows the kind, so no credentials are needed.
-func isEngine(ctx context.Context, kind string, at address) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.endpoint, http.NoBody)
+func isEngine(ctx context.Context, kind string, addr address) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, addr.endpoint, http.NoBody)
 	if err != nil {
 		return false
 	}
-	res, err := at.probe().Do(req)
+	res, err := addr.probeClient().Do(req)
 	if err != nil {
 		return false
 	}

@@ -44,19 +44,19 @@ type source struct {
 
 // host is the machine as this package sees it. Tests replace parts of it.
 type host struct {
-	goos, goarch string
-	lookPath     func(string) (string, error)
-	executable   func() (string, error) // the path of this program
-	bundled      bool                   // whether this program was released with an engine in the same folder
-	cacheDir     func() (string, error)
-	shell        string // the path of the shell; the file may not exist in a container
-	sources      []source
-	log          io.Writer
-	namespaces   bool          // whether to try network namespaces
-	loopback     func() string // returns a random loopback address
-	startWait    time.Duration // how long an engine may take to respond
-	ownerWait    time.Duration // how long another process may take to start a folder's engine
-	grace        time.Duration // how long an engine may take to end
+	goos, goarch  string
+	lookPath      func(string) (string, error)
+	executable    func() (string, error) // the path of this program
+	bundled       bool                   // whether this program was released with an engine in the same folder
+	cacheDir      func() (string, error)
+	shell         string // the path of the shell; the file may not exist in a container
+	sources       []source
+	log           io.Writer
+	useNamespaces bool          // whether to try network namespaces
+	loopback      func() string // returns a random loopback address
+	startWait     time.Duration // how long an engine may take to respond
+	ownerWait     time.Duration // how long another process may take to start a folder's engine
+	grace         time.Duration // how long an engine may take to end
 }
 
 func newHost(log io.Writer) *host {
@@ -65,18 +65,18 @@ func newHost(log io.Writer) *host {
 	}
 	return &host{
 		goos: runtime.GOOS, goarch: runtime.GOARCH,
-		lookPath:   exec.LookPath,
-		executable: os.Executable,
-		bundled:    bundled != "",
-		cacheDir:   os.UserCacheDir,
-		shell:      "/bin/sh",
-		sources:    []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
-		log:        log,
-		namespaces: namespaces,
-		loopback:   randomLoopback,
-		startWait:  60 * time.Second,
-		ownerWait:  90 * time.Second,
-		grace:      5 * time.Second,
+		lookPath:      exec.LookPath,
+		executable:    os.Executable,
+		bundled:       bundled != "",
+		cacheDir:      os.UserCacheDir,
+		shell:         "/bin/sh",
+		sources:       []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
+		log:           log,
+		useNamespaces: namespacesSupported,
+		loopback:      randomLoopback,
+		startWait:     60 * time.Second,
+		ownerWait:     90 * time.Second,
+		grace:         5 * time.Second,
 	}
 }
 
@@ -88,7 +88,7 @@ func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, form
 // find returns the first engine that is available. If kind is not empty, only engines of that kind
 // are tried.
 func (h *host) find(ctx context.Context, kind string, install bool) (*program, error) {
-	var missing []string
+	var reasons []string
 	for _, s := range h.sources {
 		if kind != "" && kind != s.kind {
 			continue
@@ -103,9 +103,9 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 		if errors.Is(err, errUnusableEngine) {
 			return nil, err // falling back to another engine would hide the problem
 		}
-		missing = append(missing, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		reasons = append(reasons, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
-	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNoEngine, strings.Join(missing, "\n"))
+	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNoEngine, strings.Join(reasons, "\n"))
 }
 
 func (h *host) cachePath(name string) (string, error) {

@@ -13,8 +13,8 @@ import (
 // emptyCell is the content of a cell that has its column's default value.
 const emptyCell = "-"
 
-// column is a column of the operation tables. Its function parses a cell into the operation, after
-// the cells in earlier columns.
+// column is a column of the operation tables. Its function sets fields of the operation from a
+// cell. The columns are parsed in order, so the function can use what earlier columns have set.
 type column struct {
 	name  string
 	parse func(o *Operation, cell string) error
@@ -45,23 +45,23 @@ const (
 
 // textColumn returns a column whose cells match a pattern.
 func textColumn(name string, field func(*Operation) *string, pattern string) column {
-	form := cellPattern(pattern)
+	re := cellPattern(pattern)
 	return column{name, func(o *Operation, cell string) error {
 		*field(o) = cell
-		return matchCell(form, cell)
+		return matchCell(re, cell)
 	}}
 }
 
 // wordsColumn returns a column whose cells contain words that match a pattern.
 func wordsColumn(name string, field func(*Operation) *[]string, pattern string) column {
-	form := cellPattern(pattern)
+	re := cellPattern(pattern)
 	return column{name, func(o *Operation, cell string) error {
 		if cell == emptyCell {
 			return nil
 		}
 		*field(o) = strings.Split(cell, " ")
 		for _, word := range *field(o) {
-			if err := matchCell(form, word); err != nil {
+			if err := matchCell(re, word); err != nil {
 				return err
 			}
 		}
@@ -71,9 +71,9 @@ func wordsColumn(name string, field func(*Operation) *[]string, pattern string) 
 
 func cellPattern(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
-func matchCell(form *regexp.Regexp, cell string) error {
-	if !form.MatchString(cell) {
-		return fmt.Errorf("%q does not match %s", cell, strings.Trim(form.String(), "^$"))
+func matchCell(re *regexp.Regexp, cell string) error {
+	if !re.MatchString(cell) {
+		return fmt.Errorf("%q does not match %s", cell, strings.Trim(re.String(), "^$"))
 	}
 	return nil
 }
@@ -132,9 +132,9 @@ func (o *Operation) parseTrips(cell string) error {
 	if cell == "" || !roundTripsPattern.MatchString(cell) {
 		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
-	trips, keyed, _ := strings.Cut(cell, "+")
+	trips, extra, _ := strings.Cut(cell, "+")
 	o.RoundTrips, _ = strconv.Atoi(trips)             // 0 if empty
-	o.ExtraRoundTripsWithKey, _ = strconv.Atoi(keyed) // 0 if empty
+	o.ExtraRoundTripsWithKey, _ = strconv.Atoi(extra) // 0 if empty
 	return nil
 }
 
@@ -156,10 +156,10 @@ func (o *Operation) parseConsistent(cell string) error {
 
 func (o *Operation) parseReader(cell string) error {
 	verb, noun, _ := strings.Cut(o.ID, "_")
-	switch changes := verb == "update" || verb == "delete"; {
-	case cell == emptyCell && changes:
+	switch isChange := verb == "update" || verb == "delete"; {
+	case cell == emptyCell && isChange:
 		o.Reader = "get_" + noun
-	case cell == emptyCell, cell == "none" && changes:
+	case cell == emptyCell, cell == "none" && isChange:
 	case cell == "none":
 		return errors.New("- says the same")
 	default:

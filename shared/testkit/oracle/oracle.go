@@ -160,7 +160,7 @@ func checkHeader(header []string) error {
 func (t Table) check() (problems []error) {
 	lines := map[string]Operation{}
 	for _, o := range t {
-		if first, twice := lines[o.ID]; twice {
+		if first, exists := lines[o.ID]; exists {
 			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.CellLocation("id"), o.ID, first.File, first.Line))
 		}
 		lines[o.ID] = o
@@ -169,8 +169,8 @@ func (t Table) check() (problems []error) {
 		if _, known := lines[o.Reader]; o.Reader != "" && !known {
 			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.CellLocation("reader"), o.Reader))
 		}
-		if same, is := strings.CutPrefix(o.Response, "as "); is && lines[same].ID == "" {
-			problems = append(problems, fmt.Errorf("%s: no operation %s", o.CellLocation("response"), same))
+		if otherID, ok := strings.CutPrefix(o.Response, "as "); ok && lines[otherID].ID == "" {
+			problems = append(problems, fmt.Errorf("%s: no operation %s", o.CellLocation("response"), otherID))
 		}
 	}
 	return problems

@@ -27,15 +27,15 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 	}
 	switch o.kind {
 	case "string":
-		return readSlices(o.characters, pointer, read, "", func(whole, part any) (any, int) {
+		return readInRanges(o.characters, pointer, read, "", func(whole, part any) (any, int) {
 			return whole.(string) + part.(string), utf8.RuneCountInString(part.(string))
 		})
 	case "array":
-		return readSlices(o.entries, pointer, read, []any{}, func(whole, part any) (any, int) {
+		return readInRanges(o.entries, pointer, read, []any{}, func(whole, part any) (any, int) {
 			return append(whole.([]any), part.([]any)...), len(part.([]any))
 		})
 	case "object":
-		return readSlices(o.entries, pointer, read, map[string]any{}, func(whole, part any) (any, int) {
+		return readInRanges(o.entries, pointer, read, map[string]any{}, func(whole, part any) (any, int) {
 			for name, value := range part.(map[string]any) {
 				whole.(map[string]any)[name] = value
 			}
@@ -45,10 +45,10 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 	return nil, fmt.Errorf("%s: an outline of type %s", pointer, o.kind)
 }
 
-// readSlices reads a value with the given length in slices. If a slice does not fit, it tries one
-// of half the size. The function add appends a slice to the value read so far, and returns the
-// slice's length.
-func readSlices(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
+// readInRanges reads a value with the given length range by range, with pointers such as /a/0-9. If
+// a range does not fit, it tries one of half the size. The function add appends a range to the
+// value read so far, and returns the range's length.
+func readInRanges(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
 	n := length
 	for first := 0; first < length; {
 		part, err := read(fmt.Sprintf("%s/%d-%d", pointer, first, first+n-1))
@@ -77,7 +77,7 @@ func readSlices(length int, pointer string, read func(string) (any, error), whol
 // readChildren replaces the outlines in a value with the values that they describe. If value is a
 // slice of an array, first is the index of its first entry.
 func readChildren(pointer string, first int, value any, read func(string) (any, error)) (any, error) {
-	child := func(token string, value any) (any, error) {
+	readChild := func(token string, value any) (any, error) {
 		if _, isOutline := outlineOf(value); isOutline {
 			return readInParts(pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(token), read)
 		}
@@ -86,14 +86,14 @@ func readChildren(pointer string, first int, value any, read func(string) (any, 
 	var err error
 	switch value := value.(type) {
 	case map[string]any:
-		for name, one := range value {
-			if value[name], err = child(name, one); err != nil {
+		for name, element := range value {
+			if value[name], err = readChild(name, element); err != nil {
 				return nil, err
 			}
 		}
 	case []any:
-		for n, one := range value {
-			if value[n], err = child(fmt.Sprint(first+n), one); err != nil {
+		for n, element := range value {
+			if value[n], err = readChild(fmt.Sprint(first+n), element); err != nil {
 				return nil, err
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/scripts/workspace/convert/sheet"
 )
 
-// All registers the flags of all kinds, and returns the kinds in the order in which the help lists
-// them. The kinds read their flags when they convert a file.
-func All(flags *pflag.FlagSet) []convert.Kind {
+// RegisterAll registers the flags of all kinds, and returns the kinds in the order in which the
+// help lists them. The kinds read their flags when they convert a file.
+func RegisterAll(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
 	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{
 		review.Kinds,

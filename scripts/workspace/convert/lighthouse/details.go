@@ -28,7 +28,7 @@ func places(details json.RawMessage) (where []any, more int) {
 		if place == nil {
 			continue
 		}
-		if len(where) == wherePlacesMax {
+		if len(where) == placesMax {
 			more++
 			continue
 		}
@@ -79,7 +79,7 @@ func simplify(value any, depth int) any {
 		return v
 	case []any:
 		var out []any
-		for _, one := range v[:min(len(v), wherePlacesMax)] {
+		for _, one := range v[:min(len(v), placesMax)] {
 			if simple := simplify(one, depth+1); simple != nil {
 				out = append(out, simple)
 			}

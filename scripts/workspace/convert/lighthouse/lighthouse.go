@@ -37,7 +37,7 @@ const (
 	oldestMajor    = 10
 	passScore      = 0.9 // the minimum score that Lighthouse shows as passed
 	halfScore      = 0.5 // the minimum score that Lighthouse shows in orange instead of red
-	wherePlacesMax = 50  // the maximum number of places that the findings list for one check
+	placesMax      = 50  // the maximum number of places that the findings list for one check
 	pageTextMax    = 500 // the maximum number of characters in a string copied from the page
 )
 
@@ -163,12 +163,12 @@ func (r report) emit(out *convert.Output, siteID string) error {
 		return out.Report(convert.Problem{Column: "fetchTime", Message: fmt.Sprintf("must be a time, is %q", r.FetchTime)})
 	}
 	root := cmp.Or(r.RequestedURL, r.DisplayedURL, r.FinalURL)
-	findings, failed := r.findings()
-	id := convert.DeriveID("aud", siteID, root, convert.Time(started))
+	findings, failedCount := r.findings()
+	id := convert.DeriveID("aud", siteID, root, convert.FormatTime(started))
 	f := map[string]any{
-		"id": id, "rootUrl": root, "status": "complete", "startedAt": convert.Time(started),
-		"finishedAt": convert.Time(started.Add(time.Duration(r.Timing.Total * float64(time.Millisecond)))), "pagesAudited": 1,
-		"summary": r.summary(failed), "findings": findings,
+		"id": id, "rootUrl": root, "status": "complete", "startedAt": convert.FormatTime(started),
+		"finishedAt": convert.FormatTime(started.Add(time.Duration(r.Timing.Total * float64(time.Millisecond)))), "pagesAudited": 1,
+		"summary": r.summary(failedCount), "findings": findings,
 	}
 	if siteID != "" {
 		f["siteId"] = siteID
@@ -187,7 +187,7 @@ func (r report) emit(out *convert.Output, siteID string) error {
 func percent(score float64) float64 { return math.Round(score*10_000) / 100 }
 
 // summary lists the scores of all categories, because an audit has fields for only some of them.
-func (r report) summary(failed int) string {
+func (r report) summary(failedCount int) string {
 	scores := []string{}
 	for _, id := range slices.Sorted(maps.Keys(r.Categories)) {
 		if c := r.Categories[id]; c.Score != nil {
@@ -201,12 +201,12 @@ func (r report) summary(failed int) string {
 	if len(scores) > 0 {
 		text += ": " + strings.Join(scores, ", ")
 	}
-	return truncateField(fmt.Sprintf("%s; failed audits: %d", text, failed))
+	return truncateField(fmt.Sprintf("%s; failed audits: %d", text, failedCount))
 }
 
 // findings returns the audit's findings and the number of failed checks. The findings have a form
 // that the studio understands: a list of pages, each with its issues.
-func (r report) findings() (findings map[string]any, failed int) {
+func (r report) findings() (findings map[string]any, failedCount int) {
 	issues := []any{}
 	for _, id := range slices.Sorted(maps.Keys(r.Audits)) {
 		if c := r.Audits[id]; c.failed() {

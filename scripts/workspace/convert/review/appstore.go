@@ -71,7 +71,7 @@ type appStoreReply struct {
 // convertAppStore converts pages of reviews. It reads the file twice, because the responses follow
 // the reviews on a page.
 func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output) error {
-	byReview, byResponse := map[string]appStoreReply{}, map[string]appStoreReply{}
+	replyByReview, replyByResponse := map[string]appStoreReply{}, map[string]appStoreReply{}
 	_, err := convert.EachElement(in, convert.Elements{"included": func(number int, element json.RawMessage) error {
 		var r appStoreResponse
 		if err := json.Unmarshal(element, &r); err != nil {
@@ -85,9 +85,9 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 			return convert.Problem{Row: number, Column: "included.attributes.lastModifiedDate", Message: err.Error()}
 		}
 		reply := appStoreReply{r.Attributes.Body, at}
-		byResponse[r.ID] = reply
+		replyByResponse[r.ID] = reply
 		if id := r.Relationships.Review.Data.ID; id != "" {
-			byReview[id] = reply
+			replyByReview[id] = reply
 		}
 		return ctx.Err()
 	}})
@@ -99,9 +99,9 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 		if err := json.Unmarshal(element, &r); err != nil {
 			return reportBadJSON(out, number, element, err)
 		}
-		reply, ok := byReview[r.ID]
+		reply, ok := replyByReview[r.ID]
 		if !ok && r.Relationships.Response.Data.ID != "" {
-			reply = byResponse[r.Relationships.Response.Data.ID]
+			reply = replyByResponse[r.Relationships.Response.Data.ID]
 		}
 		return errors.Join(ctx.Err(), r.convert(number, element, reply, out))
 	}})
@@ -128,13 +128,13 @@ func (r appStoreReview) convert(number int, element json.RawMessage, reply appSt
 		return out.Report(convert.Problem{Row: number, Column: appStoreColumns["postedAt"], Message: err.Error(), Text: element})
 	}
 	f := fields{"source": "app_store", "kind": "review", "externalId": r.ID, "rating": a.Rating}
-	f.text("title", a.Title)
-	f.text("body", a.Body)
-	f.text("authorName", a.Nickname)
-	f.text("territory", twoLetterCountry(a.Territory))
-	f.time("postedAt", created)
-	f.reply(reply.text)
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: later(created, reply.at)})
+	f.setText("title", a.Title)
+	f.setText("body", a.Body)
+	f.setText("authorName", a.Nickname)
+	f.setText("territory", twoLetterCountry(a.Territory))
+	f.setTime("postedAt", created)
+	f.setReply(reply.text)
+	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: laterTime(created, reply.at)})
 }
 
 // parseTime parses a time with an offset. It returns the zero time if text is empty.

@@ -64,7 +64,7 @@ type playReport struct {
 
 func convertPlayReport(ctx context.Context, text *bufio.Reader, out *convert.Output) error {
 	rows := convert.NewCSV(text, ',', false)
-	heading, row, err := rows.Read()
+	heading, rowNumber, err := rows.Read()
 	if err != nil {
 		return err
 	}
@@ -74,22 +74,22 @@ func convertPlayReport(ctx context.Context, text *bufio.Reader, out *convert.Out
 	}
 	for _, name := range []string{columnLink, columnStars, columnText, columnUpdated} {
 		if _, ok := r.columns[name]; !ok {
-			return convert.Problem{Row: row, Column: name, Message: fmt.Sprintf(
+			return convert.Problem{Row: rowNumber, Column: name, Message: fmt.Sprintf(
 				"this column is missing; the first row must be the headings of a reviews report of the Play Console, and is %q", strings.Join(heading, ","))}
 		}
 	}
 	count := len(heading)
 	for ctx.Err() == nil {
-		r.cells, row, err = rows.Read()
+		r.cells, rowNumber, err = rows.Read()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
 		case len(r.cells) != count:
-			err = out.Report(convert.Problem{Row: row, Message: fmt.Sprintf("has %d cells, and the headings are %d", len(r.cells), count), Text: slices.Clone(r.cells)})
+			err = out.Report(convert.Problem{Row: rowNumber, Message: fmt.Sprintf("has %d cells, and the headings are %d", len(r.cells), count), Text: slices.Clone(r.cells)})
 		default:
-			err = r.convert(row, out)
+			err = r.convert(rowNumber, out)
 		}
 		if err != nil {
 			return err
@@ -134,13 +134,13 @@ func (r playReport) convert(row int, out *convert.Output) error {
 		return report(columnReplyTime, "must be a time in milliseconds, is %q", r.cell(columnReplyTime))
 	}
 	f := fields{"source": sourceGooglePlay, "kind": "review", "externalId": id, "externalUrl": link, "rating": rating}
-	f.text("title", r.cell(columnTitle))
-	f.text("body", r.cell(columnText))
-	f.text("appVersion", r.cell(columnVersion))
-	f.text("locale", r.cell(columnLanguage))
-	f.time("postedAt", updated)
-	f.reply(r.cell(columnReply))
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: row, Columns: playColumns, Identity: id, Version: later(updated, replied)})
+	f.setText("title", r.cell(columnTitle))
+	f.setText("body", r.cell(columnText))
+	f.setText("appVersion", r.cell(columnVersion))
+	f.setText("locale", r.cell(columnLanguage))
+	f.setTime("postedAt", updated)
+	f.setReply(r.cell(columnReply))
+	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: row, Columns: playColumns, Identity: id, Version: laterTime(updated, replied)})
 }
 
 // parseMillis parses a number of milliseconds since 1970. It returns the zero time if text is
@@ -223,7 +223,7 @@ func convertPlayAPI(ctx context.Context, in convert.Input, out *convert.Output) 
 
 func (r playReview) convert(number int, element json.RawMessage, out *convert.Output) error {
 	f := fields{"source": sourceGooglePlay, "kind": "review", "externalId": r.ReviewID}
-	f.text("authorName", r.AuthorName)
+	f.setText("authorName", r.AuthorName)
 	var userTime, replyTime time.Time
 	text := ""
 	for _, c := range r.Comments {
@@ -240,8 +240,8 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 				text = c.User.Original
 			}
 			f["rating"] = c.User.Stars
-			f.text("locale", c.User.Language)
-			f.text("appVersion", c.User.Version)
+			f.setText("locale", c.User.Language)
+			f.setText("appVersion", c.User.Version)
 		}
 		if c.Developer != nil {
 			at, err := c.Developer.time()
@@ -250,7 +250,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 			}
 			if !at.Before(replyTime) {
 				replyTime = at
-				f.reply(strings.TrimSpace(c.Developer.Text))
+				f.setReply(strings.TrimSpace(c.Developer.Text))
 			}
 		}
 	}
@@ -266,11 +266,11 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 		out.Skip(skipNoText)
 		return nil
 	}
-	f.text("title", strings.TrimSpace(title))
-	f.text("body", strings.TrimSpace(body))
-	f.time("postedAt", userTime)
+	f.setText("title", strings.TrimSpace(title))
+	f.setText("body", strings.TrimSpace(body))
+	f.setTime("postedAt", userTime)
 	return out.Emit(convert.Record{
-		Type: recordType, Fields: f, Row: number, Identity: r.ReviewID, Version: later(userTime, replyTime),
+		Type: recordType, Fields: f, Row: number, Identity: r.ReviewID, Version: laterTime(userTime, replyTime),
 		Columns: map[string]string{"externalId": "reviewId", "rating": "starRating", "body": "text", "title": "text", "locale": "reviewerLanguage", "appVersion": "appVersionName", "postedAt": "lastModified", "replyBody": "developerComment.text"},
 	})
 }

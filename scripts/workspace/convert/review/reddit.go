@@ -121,18 +121,18 @@ func (t redditThing) emit(number int, element json.RawMessage, out *convert.Outp
 	}
 	at := max(d.Created, edited)
 	f := fields{"source": "reddit", "kind": "mention", "externalId": id}
-	f.text("title", strings.TrimSpace(html.UnescapeString(d.Title)))
-	f.text("body", strings.TrimSpace(body))
+	f.setText("title", strings.TrimSpace(html.UnescapeString(d.Title)))
+	f.setText("body", strings.TrimSpace(body))
 	if !isDeleted(d.Author) {
-		f.text("authorName", d.Author)
+		f.setText("authorName", d.Author)
 	}
 	if strings.HasPrefix(d.Permalink, "/") {
-		f.text("externalUrl", "https://www.reddit.com"+d.Permalink)
+		f.setText("externalUrl", "https://www.reddit.com"+d.Permalink)
 	}
 	version := time.Time{}
 	if at > 0 {
 		version = time.UnixMilli(int64(at * 1000))
-		f.time("postedAt", version)
+		f.setTime("postedAt", version)
 	}
 	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: redditColumns, Identity: id, Version: version})
 }

@@ -38,28 +38,28 @@ const (
 // import keeps their stored values.
 type fields map[string]any
 
-func (f fields) text(name, value string) {
+func (f fields) setText(name, value string) {
 	if value != "" {
 		f[name] = value
 	}
 }
 
-func (f fields) time(name string, at time.Time) {
+func (f fields) setTime(name string, at time.Time) {
 	if !at.IsZero() {
-		f[name] = convert.Time(at)
+		f[name] = convert.FormatTime(at)
 	}
 }
 
-// reply adds the text of a reply. The store already shows the reply, so its status is "posted".
-func (f fields) reply(text string) {
+// setReply adds the text of a reply. The store already shows the reply, so its status is "posted".
+func (f fields) setReply(text string) {
 	if text != "" {
 		f["replyBody"], f["replyStatus"] = text, "posted"
 	}
 }
 
-// later returns the later of two times. A review and the reply to it change at different times, so
-// the later time is the version of the record that contains both.
-func later(a, b time.Time) time.Time {
+// laterTime returns the later of two times. A review and the reply to it change at different times,
+// so the later time is the version of the record that contains both.
+func laterTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -225,7 +225,7 @@ func TestReddit(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	report := readTestdata(t, "googleplay.csv")
-	row := func(column, value string) string { // returns a report with one row
+	oneRowReport := func(column, value string) string { // returns a report with one row
 		heading := strings.Split(report[:strings.Index(report, "\n")], ",")
 		cells := make([]string, len(heading))
 		for i, name := range heading {
@@ -244,11 +244,11 @@ func TestBadFiles(t *testing.T) {
 		{"google-play", "a quote that never ends", strings.Replace(report, `"".",`, `"".,`, 1), "a quote is missing", ""},
 		{"google-play", "a long quote that never ends", report + `"` + strings.Repeat("x\n", 3<<20), "a row has more than 4 MB", ""},
 		{"google-play", "a row after a cell with line breaks", strings.Replace(report, "2026-08-08T07:05:00Z,1786172700000,1,,", "2026-08-08T07:05:00Z,1786172700000,0,,", 1), "", "file1, row 7, column Star Rating: must be between 1 and 5"},
-		{"google-play", "stars", row(columnStars, "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
-		{"google-play", "too many stars", row(columnStars, "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
-		{"google-play", "a time", row(columnUpdated, "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},
-		{"google-play", "a link", row(columnLink, "javascript:?reviewId=1"), "", "file1, row 2, column Review Link: must be an http or https address"},
-		{"google-play", "a short row", row("", "") + "a,b\n", "", "file1, row 3: has 2 cells, and the headings are 16"},
+		{"google-play", "stars", oneRowReport(columnStars, "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
+		{"google-play", "too many stars", oneRowReport(columnStars, "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
+		{"google-play", "a time", oneRowReport(columnUpdated, "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},
+		{"google-play", "a link", oneRowReport(columnLink, "javascript:?reviewId=1"), "", "file1, row 2, column Review Link: must be an http or https address"},
+		{"google-play", "a short row", oneRowReport("", "") + "a,b\n", "", "file1, row 3: has 2 cells, and the headings are 16"},
 		{"google-play", "no reviews", `{"a": 1}`, "has no list of reviews", ""},
 		{"google-play", "truncated", readTestdata(t, "googleplay.json")[:500], "is truncated: the JSON ends after byte", ""},
 		{"google-play", "a number", `{"reviews": [{"reviewId": 5}]}`, "", "file1, row 1: has an unexpected form"},

@@ -15,7 +15,7 @@ func BenchmarkPoints(b *testing.B) {
 	}
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if _, problems, err := run(b, "csv", text.String(), append([]string{"--metric", "Visitors=web.visitors", "--map", "dims.country=Country"}, points...)...); err != nil || len(problems) > 0 {
+		if _, problems, err := run(b, "csv", text.String(), append([]string{"--metric", "Visitors=web.visitors", "--map", "dims.country=Country"}, pointFlags...)...); err != nil || len(problems) > 0 {
 			b.Fatal(problems, err)
 		}
 	}

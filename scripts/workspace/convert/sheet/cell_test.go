@@ -201,8 +201,8 @@ func FuzzNumber(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := (&numberReader{decimal: r.seen}).read(cell); err != nil || again != n {
-			t.Fatalf("%q is %v, but with the decimal separator %q it is %v, %v", cell, n, r.seen, again, err)
+		if again, err := (&numberReader{decimal: r.seenDecimal}).read(cell); err != nil || again != n {
+			t.Fatalf("%q is %v, but with the decimal separator %q it is %v, %v", cell, n, r.seenDecimal, again, err)
 		}
 		if got, err := n.value(one); (err != nil || got != want) && !strings.ContainsAny(n.text, "eE") {
 			t.Fatalf("%q × 1 is %v, %v; want %v", cell, got, err, want)

@@ -71,7 +71,7 @@ const formatHelp = "use YYYY, YY, MM, MMM, DD, HH, hh, mm, ss, A, Z and the char
 // layoutOf translates a value of --date-format, such as DD.MM.YYYY, to a layout for package time.
 func layoutOf(format string) (string, error) {
 	var layout strings.Builder
-	year, month, adjoins := false, false, false // adjoins: whether rest directly follows a token
+	hasYear, hasMonth, afterToken := false, false, false // afterToken: whether rest directly follows a token
 	for rest := format; rest != ""; {
 		token, text := "", ""
 		for _, t := range formatTokens {
@@ -86,20 +86,20 @@ func layoutOf(format string) (string, error) {
 			return "", fmt.Errorf("%q has no meaning; %s", rest[:1], formatHelp)
 		case token == "":
 			token, text = rest[:1], rest[:1]
-			adjoins = false
+			afterToken = false
 		default:
 			after := rest[len(token):]
-			isJoined := adjoins || after != "" && strings.IndexByte("YMDHhms", after[0]) >= 0
+			isJoined := afterToken || after != "" && strings.IndexByte("YMDHhms", after[0]) >= 0
 			if isJoined && (token == "MM" || token == "DD") { // numbers without a separator need their full width
 				text = "0" + text
 			}
-			year, month = year || token[0] == 'Y', month || token[0] == 'M'
-			adjoins = true
+			hasYear, hasMonth = hasYear || token[0] == 'Y', hasMonth || token[0] == 'M'
+			afterToken = true
 		}
 		layout.WriteString(text)
 		rest = rest[len(token):]
 	}
-	if !year || !month {
+	if !hasYear || !hasMonth {
 		return "", errors.New("a date has a year and a month; " + formatHelp)
 	}
 	return layout.String(), nil

@@ -33,7 +33,7 @@ const ga4DateLayout = "20060102"
 // days are on separate lines or together on one line.
 type ga4Dates struct {
 	start, end time.Time
-	hasStart   bool // whether the start was read and the end is still missing
+	needsEnd   bool // whether the start was read and the end is still missing
 }
 
 var (
@@ -60,10 +60,10 @@ func (d *ga4Dates) readComment(line string) {
 	label := strings.ToLower(strings.TrimSpace(found[1]))
 	switch {
 	case label == "account" || label == "property": // a name of eight digits would look like a date
-	case label == "end date", d.hasStart && label != "start date":
-		d.end, d.hasStart = day(found[2]), false
+	case label == "end date", d.needsEnd && label != "start date":
+		d.end, d.needsEnd = day(found[2]), false
 	default:
-		d.start, d.end, d.hasStart = day(found[2]), time.Time{}, true
+		d.start, d.end, d.needsEnd = day(found[2]), time.Time{}, true
 	}
 }
 
@@ -109,11 +109,11 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		if err != nil {
 			return err
 		}
-		converted, err := convertGA4Table(ctx, t, m, dates, found, out)
+		hasDay, err := convertGA4Table(ctx, t, m, dates, found, out)
 		if err != nil {
 			return err
 		}
-		if converted {
+		if hasDay {
 			withDay++
 		}
 		if !s.nextTable() {
@@ -135,23 +135,23 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 // it has none, convertGA4Table skips its rows. It records in found which of the mapping's columns
 // the table has.
 func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, out *convert.Output) (hasDay bool, err error) {
-	dayAt := slices.IndexFunc(t.header, func(h string) bool {
+	dayIndex := slices.IndexFunc(t.header, func(h string) bool {
 		if m.DateColumn != "" {
 			return strings.EqualFold(h, m.DateColumn)
 		}
 		return strings.EqualFold(h, "Nth day") || strings.EqualFold(h, "Date")
 	})
-	own := m
-	own.Metrics, own.Fields = map[string]string{}, map[string]string{}
-	has := func(column string) bool {
+	tableMapping := m
+	tableMapping.Metrics, tableMapping.Fields = map[string]string{}, map[string]string{}
+	hasColumn := func(column string) bool {
 		return slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(column)) })
 	}
 	for column, key := range m.Metrics {
-		if has(column) {
-			own.Metrics[column] = key
+		if hasColumn(column) {
+			tableMapping.Metrics[column] = key
 		}
 	}
-	if dayAt < 0 || len(m.Metrics) > 0 && len(own.Metrics) == 0 {
+	if dayIndex < 0 || len(m.Metrics) > 0 && len(tableMapping.Metrics) == 0 {
 		for {
 			if err := t.read(); errors.Is(err, io.EOF) {
 				return false, nil
@@ -162,13 +162,13 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 		}
 	}
 	for field, column := range m.Fields {
-		own.Fields[field] = column
-		if !has(column) {
-			delete(own.Fields, field)
+		tableMapping.Fields[field] = column
+		if !hasColumn(column) {
+			delete(tableMapping.Fields, field)
 		}
 	}
-	own.DateColumn = t.header[dayAt]
-	for _, column := range own.columns() {
+	tableMapping.DateColumn = t.header[dayIndex]
+	for _, column := range tableMapping.columns() {
 		found[strings.ToLower(column)] = true
 	}
 	for { // skip rows of totals, which have one cell more than the header
@@ -191,22 +191,22 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 		}
 		break
 	}
-	isNth := strings.EqualFold(t.header[dayAt], "Nth day") || len(strings.TrimSpace(t.cells[dayAt])) < len(ga4DateLayout) && allDigits(strings.TrimSpace(t.cells[dayAt]))
+	isNth := strings.EqualFold(t.header[dayIndex], "Nth day") || len(strings.TrimSpace(t.cells[dayIndex])) < len(ga4DateLayout) && allDigits(strings.TrimSpace(t.cells[dayIndex]))
 	if isNth && dates.start.IsZero() {
-		return true, convert.Problem{Row: t.headerRow, Column: t.heading(dayAt), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
+		return true, convert.Problem{Row: t.headerRow, Column: t.heading(dayIndex), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
 	}
 	if len(m.Metrics) == 0 {
-		own.addGA4Columns(t, dayAt)
+		tableMapping.addGA4Columns(t, dayIndex)
 	}
-	for column := range own.Metrics {
-		own.addSeries(column, ga4Series[strings.ToLower(column)])
+	for column := range tableMapping.Metrics {
+		tableMapping.addSeries(column, ga4Series[strings.ToLower(column)])
 	}
-	r, err := newRows(t, own.forTable(t), out)
+	r, err := newRowConverter(t, tableMapping.forTable(t), out)
 	if err != nil {
 		return true, err
 	}
 	if isNth {
-		r.dayOf = dates.nthDay
+		r.parseDay = dates.nthDay
 	}
 	if r.isTotal() {
 		out.Skip(reasonTotal)
@@ -230,18 +230,18 @@ func (m mapping) forTable(t *table) mapping {
 
 // addGA4Columns maps the columns of a table based on its first row. The columns up to the last one
 // that contains text are dimensions. The columns after it are metrics.
-func (m *mapping) addGA4Columns(t *table, dayAt int) {
-	last := dayAt
+func (m *mapping) addGA4Columns(t *table, dayIndex int) {
+	last := dayIndex
 	numbers := numberReader{decimal: "."}
 	for i, cell := range t.cells[:len(t.header)] {
 		n, err := numbers.read(cell)
-		if i != dayAt && (err != nil && !errors.Is(err, errEmpty) || n.currency != "") {
+		if i != dayIndex && (err != nil && !errors.Is(err, errEmpty) || n.currency != "") {
 			last = max(last, i)
 		}
 	}
 	for i, heading := range t.header {
 		switch name := keyPart(heading); {
-		case i == dayAt || heading == "":
+		case i == dayIndex || heading == "":
 		case i <= last:
 			m.Fields[dimsPrefix+name] = heading
 		default:

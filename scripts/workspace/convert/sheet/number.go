@@ -32,8 +32,8 @@ type number struct {
 // numberReader parses the numbers in a file. It remembers the first decimal separator, because all
 // numbers in a file must have the same one.
 type numberReader struct {
-	decimal string // "," or "." from --decimal; empty if the flag is not set
-	seen    string // the decimal separator in an earlier number
+	decimal     string // "," or "." from --decimal; empty if the flag is not set
+	seenDecimal string // the decimal separator in an earlier number
 }
 
 const hintDecimal = "name the decimal separator with --decimal . or --decimal ,"
@@ -75,10 +75,10 @@ func (r *numberReader) read(cell string) (number, error) {
 		return n, fmt.Errorf("%q could be %s or %s: %s", text, strings.NewReplacer(",", "", ".", "").Replace(mantissa), strings.ReplaceAll(mantissa, ",", "."), hintDecimal)
 	case err != nil:
 		return n, fmt.Errorf("%q %w", text, err)
-	case used != "" && r.decimal == "" && r.seen != "" && r.seen != used:
-		return n, fmt.Errorf("%q has the decimal separator %q, but an earlier number has %q: %s", text, used, r.seen, hintDecimal)
+	case used != "" && r.decimal == "" && r.seenDecimal != "" && r.seenDecimal != used:
+		return n, fmt.Errorf("%q has the decimal separator %q, but an earlier number has %q: %s", text, used, r.seenDecimal, hintDecimal)
 	case used != "":
-		r.seen = used
+		r.seenDecimal = used
 	}
 	n.text = plain + exponent
 	if negative {
@@ -262,9 +262,9 @@ var currencySigns = map[string]string{
 	"¥": "JPY CNY", "￥": "JPY CNY", "元": "CNY", "円": "JPY", "Fr": "CHF", "Fr.": "CHF", "SFr.": "CHF", "R": "ZAR",
 }
 
-// checkCurrency returns an error if the cell shows a currency other than its column's. column is
-// the code of the column's currency, or empty.
-func (n number) checkCurrency(column string) error {
+// checkCurrency returns an error if the cell shows a currency other than its column's. want is the
+// code of the column's currency, or empty.
+func (n number) checkCurrency(want string) error {
 	if n.currency == "" {
 		return nil
 	}
@@ -275,10 +275,10 @@ func (n number) checkCurrency(column string) error {
 	switch {
 	case !known:
 		return fmt.Errorf("%q is neither a currency nor part of a number", n.currency)
-	case column == "":
+	case want == "":
 		return fmt.Errorf("has the currency %s: name it with --currency COLUMN=%s", n.currency, strings.Fields(code)[0])
-	case !slices.Contains(strings.Fields(code), column):
-		return fmt.Errorf("has the currency %s, but the column has %s", n.currency, column)
+	case !slices.Contains(strings.Fields(code), want):
+		return fmt.Errorf("has the currency %s, but the column has %s", n.currency, want)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type options struct {
 	scales       []string
 	units        []string
 	currencies   []string
-	aggregation  []string
+	aggregations []string
 	mappingFile  string
 	saveFile     string
 	defined      map[string]bool
@@ -76,7 +76,7 @@ func (o *options) register(flags *pflag.FlagSet) (names []string) {
 	flags.StringArrayVar(&o.scales, "scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
 	flags.StringArrayVar(&o.units, "unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
 	flags.StringArrayVar(&o.currencies, "currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")
-	flags.StringArrayVar(&o.aggregation, "aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
+	flags.StringArrayVar(&o.aggregations, "aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
 	flags.StringVar(&o.singleValues.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
 	flags.StringVar(&o.singleValues.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
 	flags.IntVar(&o.singleValues.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
@@ -133,17 +133,17 @@ func (o *options) mapping() (mapping, error) {
 		addPairs(&m.Scales, "scale", "COLUMN=NUMBER", o.scales, strings.LastIndex, true),
 		addPairs(&m.Units, "unit", "COLUMN=UNIT", o.units, strings.LastIndex, true),
 		addPairs(&m.Currencies, "currency", "COLUMN=CODE", o.currencies, strings.LastIndex, true),
-		addPairs(&m.Aggregations, "aggregation", "COLUMN=HOW", o.aggregation, strings.LastIndex, true),
+		addPairs(&m.Aggregations, "aggregation", "COLUMN=HOW", o.aggregations, strings.LastIndex, true),
 	)
 	return m, errors.Join(err, m.check())
 }
 
 // addPairs parses the values of a flag, which have the form NAME=VALUE, and adds them to the map.
-// If alone is set, a value without a name is also allowed, and its name is "".
-func addPairs(to *map[string]string, flag, form string, pairs []string, cut func(s, separator string) int, alone bool) error {
+// If allowUnnamed is set, a value without a name is also allowed, and its name is "".
+func addPairs(to *map[string]string, flag, form string, pairs []string, index func(s, separator string) int, allowUnnamed bool) error {
 	for _, pair := range pairs {
-		at := cut(pair, "=")
-		if at < 0 && !alone || at == 0 || at == len(pair)-1 {
+		at := index(pair, "=")
+		if at < 0 && !allowUnnamed || at == 0 || at == len(pair)-1 {
 			return fmt.Errorf("--%s %s: must be %s", flag, pair, form)
 		}
 		if *to == nil {

@@ -35,7 +35,7 @@ const (
 	plausibleTotal    = "visit_duration_total"
 )
 
-var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
+var visitorsFilePattern = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
 
 // Limits on an archive. A real archive has about 20 files, which are compressed to about a tenth of
 // their size.
@@ -82,7 +82,7 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 		name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
 		switch {
 		case f.FileInfo().IsDir():
-		case plausibleVisitors.MatchString(name):
+		case visitorsFilePattern.MatchString(name):
 			found++
 			if size += f.UncompressedSize64; size > zipBytesMax {
 				return fmt.Errorf("would unpack to more than %d bytes: the archive is refused", zipBytesMax)
@@ -182,10 +182,10 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 		return t.missingColumnError("visitors")
 	}
 	m.Metrics = keys
-	r, err := newRows(t, m.forTable(t), out)
+	r, err := newRowConverter(t, m.forTable(t), out)
 	if err != nil {
 		return err
 	}
-	r.everyDay = !isSum // a site export leaves out days without visits, and is never weekly
+	r.consecutiveDays = !isSum // a site export leaves out days without visits, and is never weekly
 	return r.convertAll(ctx)
 }

@@ -20,31 +20,31 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// rows converts the rows of a table to records.
-type rows struct {
+// rowConverter converts the rows of a table to records.
+type rowConverter struct {
 	mapping
 
 	table          *table
 	out            *convert.Output
 	target         *target
 	cellReader     cellReader
-	columns        []filledColumn
+	columns        []fieldColumn
 	metrics        []metricColumn
 	dims           []dimColumn
-	idAt           int            // the index of the --id-column, or -1
-	dateAt         int            // the index of the column with a point's date, or -1
+	idIndex        int            // the index of the --id-column, or -1
+	dateIndex      int            // the index of the column with a point's date, or -1
 	constantValues map[string]any // the fields set by --set
 	defaults       map[string]any // the values of fields that neither --set nor the row sets
-	names          map[string]string
+	columnsByField map[string]string
 	grain          string
 	slugs          slugSet
 
-	dayOf    func(cell string) (time.Time, error) // parses the date of a point; if nil, cells.dates does
-	everyDay bool                                 // whether the rows must be consecutive days
-	lastDay  time.Time
+	parseDay        func(cell string) (time.Time, error) // parses the date of a point; if nil, cellReader.dates does
+	consecutiveDays bool                                 // whether the rows must be consecutive days
+	lastDay         time.Time
 }
 
-type filledColumn struct {
+type fieldColumn struct {
 	index int
 	field field
 }
@@ -63,9 +63,9 @@ type metricColumn struct {
 	columnsOf map[string]string
 }
 
-// newRows prepares the conversion of a table's rows. It returns an error if the mapping does not
-// fit the table.
-func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
+// newRowConverter prepares the conversion of a table's rows. It returns an error if the mapping
+// does not fit the table.
+func newRowConverter(t *table, m mapping, out *convert.Output) (*rowConverter, error) {
 	kind, err := newTarget(m.Type)
 	if err != nil {
 		return nil, err
@@ -74,18 +74,18 @@ func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rows{
-		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
+	r := &rowConverter{
+		mapping: m, table: t, out: out, target: kind, idIndex: -1, dateIndex: -1, columnsByField: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
 		cellReader: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugSet(),
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
 	}
 	if m.IDColumn != "" {
-		if r.idAt, err = t.column(m.IDColumn); err != nil {
+		if r.idIndex, err = t.column(m.IDColumn); err != nil {
 			return nil, err
 		}
-		r.names["id"], r.names["externalId"] = t.heading(r.idAt), t.heading(r.idAt)
+		r.columnsByField["id"], r.columnsByField["externalId"] = t.heading(r.idIndex), t.heading(r.idIndex)
 	}
 	if err := r.setColumns(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	return r, r.checkRequired()
 }
 
-func (r *rows) setConstants() error {
+func (r *rowConverter) setConstants() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Constants)) {
 		text := r.Constants[name]
 		f, err := r.target.field("set", name)
@@ -109,7 +109,7 @@ func (r *rows) setConstants() error {
 		if r.constantValues[name], err = r.cellReader.value(f, text); err != nil {
 			return fmt.Errorf("--set %s=%s: %w", name, text, err)
 		}
-		r.names[name] = fmt.Sprintf("--set %s", name)
+		r.columnsByField[name] = fmt.Sprintf("--set %s", name)
 	}
 	for _, f := range r.target.fields {
 		if f.fallback != "" {
@@ -122,7 +122,7 @@ func (r *rows) setConstants() error {
 // dimsPrefix is the prefix of a dimension's name in --map.
 const dimsPrefix = "dims."
 
-func (r *rows) setColumns() error {
+func (r *rowConverter) setColumns() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
 		at, err := r.table.column(r.Fields[name])
 		if err != nil {
@@ -136,11 +136,11 @@ func (r *rows) setColumns() error {
 		if err != nil {
 			return err
 		}
-		r.names[name] = r.table.heading(at)
+		r.columnsByField[name] = r.table.heading(at)
 		if r.target.name == typePoint && (name == "ts" || name == "value") {
 			continue // setMetrics handles these
 		}
-		r.columns = append(r.columns, filledColumn{at, f})
+		r.columns = append(r.columns, fieldColumn{at, f})
 	}
 	if r.DateColumn == "" || r.target.name == typePoint {
 		return nil
@@ -153,13 +153,13 @@ func (r *rows) setColumns() error {
 	if err != nil {
 		return err
 	}
-	r.names[name] = r.table.heading(at)
-	r.columns = append(r.columns, filledColumn{at, r.target.fields[name]})
+	r.columnsByField[name] = r.table.heading(at)
+	r.columns = append(r.columns, fieldColumn{at, r.target.fields[name]})
 	return nil
 }
 
 // dateField returns the name of the field that --date-column fills.
-func (r *rows) dateField() (string, error) {
+func (r *rowConverter) dateField() (string, error) {
 	for _, name := range []string{"postedAt", "scheduledFor", "suggestedFor"} {
 		if _, ok := r.target.fields[name]; ok {
 			return name, nil
@@ -169,12 +169,12 @@ func (r *rows) dateField() (string, error) {
 }
 
 // checkRequired returns an error if a required field has neither a column nor a constant.
-func (r *rows) checkRequired() error {
+func (r *rowConverter) checkRequired() error {
 	for _, name := range slices.Sorted(maps.Keys(r.target.fields)) {
 		f := r.target.fields[name]
 		_, isFixed := r.constantValues[name]
 		_, hasDefault := r.defaults[name]
-		isFilled := slices.ContainsFunc(r.columns, func(c filledColumn) bool { return c.field.name == name })
+		isFilled := slices.ContainsFunc(r.columns, func(c fieldColumn) bool { return c.field.name == name })
 		if f.isRequired && !isFixed && !hasDefault && !isFilled && name != "externalId" { // externalId is derived
 			return fmt.Errorf("a record of type %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
 		}
@@ -183,7 +183,7 @@ func (r *rows) checkRequired() error {
 }
 
 // setMetrics finds the columns with the dates and values of points.
-func (r *rows) setMetrics() error {
+func (r *rowConverter) setMetrics() error {
 	dateColumn := r.DateColumn
 	if dateColumn == "" {
 		dateColumn = r.Fields["ts"]
@@ -192,10 +192,10 @@ func (r *rows) setMetrics() error {
 		return errors.New("a metric-point needs a day: name its column with --date-column")
 	}
 	var err error
-	if r.dateAt, err = r.table.column(dateColumn); err != nil {
+	if r.dateIndex, err = r.table.column(dateColumn); err != nil {
 		return err
 	}
-	r.names["ts"] = r.table.heading(r.dateAt)
+	r.columnsByField["ts"] = r.table.heading(r.dateIndex)
 	r.grain = string(metrics.GrainDay)
 	if grain, ok := r.constantValues["grain"].(string); ok {
 		r.grain = grain
@@ -229,12 +229,12 @@ func (r *rows) setMetrics() error {
 	return nil
 }
 
-func (r *rows) addMetric(column, key string) error {
+func (r *rowConverter) addMetric(column, key string) error {
 	at, err := r.table.column(column)
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.names)}
+	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.columnsByField)}
 	if text := forColumn(r.Scales, column); text != "" {
 		if c.scale, err = parseScale(text); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (r *rows) addMetric(column, key string) error {
 const unitMinor = "currency_minor"
 
 // emitDefinition emits the definition of a metric if its unit or aggregation is known.
-func (r *rows) emitDefinition(column, key string, c metricColumn) error {
+func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error {
 	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
 	if unit == "" && aggregation == "" || r.defined[key] {
 		return nil
@@ -261,7 +261,7 @@ func (r *rows) emitDefinition(column, key string, c metricColumn) error {
 		return errors.New("--unit and --aggregation need --metric COLUMN=KEY, because the rows have metrics of their own")
 	}
 	fields := map[string]any{
-		"id": digest(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
+		"id": digestID(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
 	if unit != "" {
 		fields["unit"] = unit
@@ -277,7 +277,7 @@ func (r *rows) emitDefinition(column, key string, c metricColumn) error {
 	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
 }
 
-func (r *rows) convertAll(ctx context.Context) error {
+func (r *rowConverter) convertAll(ctx context.Context) error {
 	for {
 		err := r.table.next()
 		var bad rowProblem
@@ -321,26 +321,26 @@ func isTotalWord(cell string) bool {
 
 // isTotal reports whether the current row contains the totals of other rows. Such a row has a label
 // in totalWords instead of the date, or no date and such a label in a different cell.
-func (r *rows) isTotal() bool {
+func (r *rowConverter) isTotal() bool {
 	cells := r.table.cells
-	if r.dateAt < 0 || r.dateAt >= len(cells) {
+	if r.dateIndex < 0 || r.dateIndex >= len(cells) {
 		return false
 	}
-	if isBlank(strings.TrimSpace(cells[r.dateAt])) {
+	if isBlank(strings.TrimSpace(cells[r.dateIndex])) {
 		return slices.ContainsFunc(cells, isTotalWord)
 	}
-	return isTotalWord(cells[r.dateAt])
+	return isTotalWord(cells[r.dateIndex])
 }
 
 // hasSkipWord reports whether a cell of the current row is one of the words in --skip-rows.
-func (r *rows) hasSkipWord() bool {
+func (r *rowConverter) hasSkipWord() bool {
 	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
 		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
 	})
 }
 
 // convert emits the records of the current row, or reports its problems.
-func (r *rows) convert() error {
+func (r *rowConverter) convert() error {
 	switch {
 	case r.hasSkipWord():
 		r.out.Skip(reasonSkipWord)
@@ -372,15 +372,15 @@ func (r *rows) convert() error {
 		return r.convertPoints(fields)
 	}
 	key := ""
-	if r.idAt >= 0 {
-		if key = strings.TrimSpace(r.table.cells[r.idAt]); key == "" {
-			return r.out.Report(r.table.problem(r.idAt, "is empty, but identifies the record"))
+	if r.idIndex >= 0 {
+		if key = strings.TrimSpace(r.table.cells[r.idIndex]); key == "" {
+			return r.out.Report(r.table.problem(r.idIndex, "is empty, but identifies the record"))
 		}
 	}
 	if err := r.target.identify(fields, key); err != nil {
 		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
-	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names}
+	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.columnsByField}
 	if key != "" || r.Fields["externalId"] != "" { // without a key and an externalId, the record is identified by a digest of its fields, so its versions cannot differ
 		record.Identity, record.Version = identityOf(fields)
 	}
@@ -392,7 +392,7 @@ func (r *rows) convert() error {
 }
 
 // setDefaults sets the fields that neither --set nor the row sets.
-func (r *rows) setDefaults(fields map[string]any) {
+func (r *rowConverter) setDefaults(fields map[string]any) {
 	for name, value := range r.defaults {
 		if _, ok := fields[name]; !ok {
 			fields[name] = value
@@ -414,7 +414,7 @@ func identityOf(fields map[string]any) (identity string, version time.Time) {
 
 // setSlug derives an item's slug from its title, as the API does. It appends a number if an earlier
 // row has the same slug.
-func (r *rows) setSlug(fields map[string]any) {
+func (r *rowConverter) setSlug(fields map[string]any) {
 	itemID, _ := fields["id"].(string)
 	title, _ := fields["title"].(string)
 	fields["slug"] = r.slugs.choose(itemID, plan.DeriveSlug(title))
@@ -451,15 +451,15 @@ func appendNumber(base string, n uint32) string {
 }
 
 // convertPoints emits a point for each metric in the current row.
-func (r *rows) convertPoints(fields map[string]any) error {
+func (r *rowConverter) convertPoints(fields map[string]any) error {
 	day, err := r.day()
 	if errors.Is(err, errEmpty) {
 		err = errors.New("is empty, but a point needs a day")
 	}
 	if err != nil {
-		return r.out.Report(r.table.problem(r.dateAt, err.Error()))
+		return r.out.Report(r.table.problem(r.dateIndex, err.Error()))
 	}
-	fields["ts"] = convert.Time(day)
+	fields["ts"] = convert.FormatTime(day)
 	dims := map[string]string{}
 	for _, d := range r.dims {
 		if text := strings.TrimSpace(r.table.cells[d.index]); text != "" {
@@ -500,12 +500,12 @@ func (r *rows) convertPoints(fields map[string]any) error {
 }
 
 // day returns the day of the current row.
-func (r *rows) day() (time.Time, error) {
-	cell := r.table.cells[r.dateAt]
+func (r *rowConverter) day() (time.Time, error) {
+	cell := r.table.cells[r.dateIndex]
 	var day time.Time
 	var err error
-	if r.dayOf != nil {
-		day, err = r.dayOf(cell)
+	if r.parseDay != nil {
+		day, err = r.parseDay(cell)
 	} else {
 		var m cellDate
 		if m, err = r.cellReader.dates.read(cell); err == nil {
@@ -515,7 +515,7 @@ func (r *rows) day() (time.Time, error) {
 	if err != nil {
 		return day, err
 	}
-	if r.everyDay && r.grain == string(metrics.GrainDay) && !r.lastDay.IsZero() && !day.Equal(r.lastDay) && !day.Equal(r.lastDay.AddDate(0, 0, 1)) {
+	if r.consecutiveDays && r.grain == string(metrics.GrainDay) && !r.lastDay.IsZero() && !day.Equal(r.lastDay) && !day.Equal(r.lastDay.AddDate(0, 0, 1)) {
 		return day, fmt.Errorf("%q is not the day after the row before, so the rows are not days: name their length with --set grain=week or --set grain=month", cell)
 	}
 	r.lastDay = day
@@ -523,7 +523,7 @@ func (r *rows) day() (time.Time, error) {
 }
 
 // metricValue returns the value of a cell in the unit of its metric.
-func (r *rows) metricValue(c metricColumn) (float64, error) {
+func (r *rowConverter) metricValue(c metricColumn) (float64, error) {
 	n, err := r.cellReader.numbers.read(r.table.cells[c.index])
 	if err != nil {
 		return 0, err
@@ -540,7 +540,7 @@ func (r *rows) metricValue(c metricColumn) (float64, error) {
 
 // checkNewPoint returns an error if an earlier row has the same point, because the import would
 // keep only the last one. It remembers the point for the next calls.
-func (r *rows) checkNewPoint(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
+func (r *rowConverter) checkNewPoint(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
 	key := c.key
 	if key == "" {
 		key, _ = fields["metricKey"].(string)

@@ -72,7 +72,7 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	if err != nil {
 		return err
 	}
-	r, err := newRows(t, m, out)
+	r, err := newRowConverter(t, m, out)
 	if err != nil {
 		return err
 	}

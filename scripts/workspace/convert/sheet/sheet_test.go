@@ -67,7 +67,7 @@ func shortenLines(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-var points = []string{"--type", "metric-point", "--date-column", "Day"}
+var pointFlags = []string{"--type", "metric-point", "--date-column", "Day"}
 
 func TestCSV(t *testing.T) {
 	for _, tt := range []struct {
@@ -221,7 +221,7 @@ func TestCSV(t *testing.T) {
 		{name: "a scale of another column", text: "Day,A\n2026-08-10,1\n", flags: []string{"--metric", "A=a", "--scale", "B=2"}, problem: "t.csv: --scale B: is not a column of --metric"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			lines, problems, err := run(t, "csv", tt.text, append(append([]string{}, points...), tt.flags...)...)
+			lines, problems, err := run(t, "csv", tt.text, append(append([]string{}, pointFlags...), tt.flags...)...)
 			if err != nil {
 				problems = []string{err.Error()}
 			}
@@ -302,14 +302,14 @@ func TestRecords(t *testing.T) {
 // then stays the same when the API adds a default.
 func TestDigestWithoutDefaults(t *testing.T) {
 	lines, _, err := run(t, "csv", "Idea\nShow the new editor\n", "--type", "content-idea", "--map", "title=Idea")
-	want := convertID("ida", `content-idea`, `{"title":"Show the new editor"}`)
+	want := digestID("ida", `content-idea`, `{"title":"Show the new editor"}`)
 	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], want) {
 		t.Errorf("lines %q, %v, want the id %s", lines, err, want)
 	}
 }
 
-// convertID returns an id that is a digest of text.
-func convertID(prefix, kind, text string) string {
+// digestID returns an id that is a digest of text.
+func digestID(prefix, kind, text string) string {
 	sum := sha256.Sum256([]byte(kind + "\n" + text))
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
@@ -337,7 +337,7 @@ func TestRowsWithOneIdentity(t *testing.T) {
 func TestPointInTwoFiles(t *testing.T) {
 	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
 	kind := sheet.Kinds(set)[0]
-	if err := set.Parse(append([]string{"--metric", "A=a"}, points...)); err != nil {
+	if err := set.Parse(append([]string{"--metric", "A=a"}, pointFlags...)); err != nil {
 		t.Fatal(err)
 	}
 	result, err := convert.Convert(t.Context(), kind, []convert.Input{
@@ -347,8 +347,8 @@ func TestPointInTwoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer result.Close()
-	if err := result.Err(); result.Bad != 1 || !strings.HasPrefix(err.Error(), "august.csv, row 2, column A: an earlier row has the same day") {
-		t.Errorf("%d problems: %v", result.Bad, err)
+	if err := result.Err(); result.ProblemCount != 1 || !strings.HasPrefix(err.Error(), "august.csv, row 2, column A: an earlier row has the same day") {
+		t.Errorf("%d problems: %v", result.ProblemCount, err)
 	}
 }
 
@@ -391,7 +391,7 @@ func TestFlagErrors(t *testing.T) {
 // take precedence over it.
 func TestMappingFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mapping.json")
-	flags := append([]string{"--metric", "A=a", "--scale", "A=100", "--decimal", ",", "--skip-rows", "Summe", "--save-mapping", file}, points...)
+	flags := append([]string{"--metric", "A=a", "--scale", "A=100", "--decimal", ",", "--skip-rows", "Summe", "--save-mapping", file}, pointFlags...)
 	want, _, err := run(t, "csv", "Day;A\n2026-08-10;1,5\nSumme;1\n", flags...)
 	if err != nil {
 		t.Fatal(err)
@@ -419,7 +419,7 @@ func TestMappingFile(t *testing.T) {
 // Ensure the same content is read in every encoding that is recognised.
 func TestEncodings(t *testing.T) {
 	const text = "Day;Größe 東京\n2026-08-10;1\n"
-	encode := func(name, text string, err error) string {
+	mustEncode := func(name, text string, err error) string {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -429,22 +429,22 @@ func TestEncodings(t *testing.T) {
 	big, err2 := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(text)
 	bare, err3 := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)
 	for name, file := range map[string]string{
-		"UTF-8": text, "UTF-8 with a mark": "\ufeff" + text, "UTF-16LE": encode("le", little, err), "UTF-16BE": encode("be", big, err2), "UTF-16 without a mark": encode("bare", bare, err3),
+		"UTF-8": text, "UTF-8 with a mark": "\ufeff" + text, "UTF-16LE": mustEncode("le", little, err), "UTF-16BE": mustEncode("be", big, err2), "UTF-16 without a mark": mustEncode("bare", bare, err3),
 		"carriage returns": strings.ReplaceAll(text, "\n", "\r"), "both": strings.ReplaceAll(text, "\n", "\r\n"), "no end": strings.TrimSuffix(text, "\n"),
 	} {
-		lines, problems, err := run(t, "csv", file, append([]string{"--metric", "größe 東京=a"}, points...)...)
+		lines, problems, err := run(t, "csv", file, append([]string{"--metric", "größe 東京=a"}, pointFlags...)...)
 		if err != nil || shortenLines(lines) != "{metricKey:a,ts:2026-08-10,value:1}" {
 			t.Errorf("%s: records %q, problems %q, %v", name, lines, problems, err)
 		}
 	}
-	if _, _, err := run(t, "csv", little[:len(little)-1], append([]string{"--metric", "a=a"}, points...)...); err == nil || !strings.Contains(err.Error(), "is truncated: UTF-16") {
+	if _, _, err := run(t, "csv", little[:len(little)-1], append([]string{"--metric", "a=a"}, pointFlags...)...); err == nil || !strings.Contains(err.Error(), "is truncated: UTF-16") {
 		t.Errorf("truncated UTF-16: %v", err)
 	}
 	cyrillic, err := charmap.Windows1251.NewEncoder().String("Day;Размер\n2026-08-10;1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, _, err := run(t, "csv", cyrillic, append([]string{"--metric", "Размер=a", "--encoding", "windows-1251"}, points...)...)
+	lines, _, err := run(t, "csv", cyrillic, append([]string{"--metric", "Размер=a", "--encoding", "windows-1251"}, pointFlags...)...)
 	if err != nil || len(lines) != 1 {
 		t.Errorf("windows-1251: %q, %v", lines, err)
 	}

@@ -103,13 +103,13 @@ func (s *source) readLine() {
 	}
 	if !s.isQuoted {
 		s.row++
-		if s.isOutside(raw) {
+		if s.skipIfOutside(raw) {
 			return
 		}
 		s.rowBytes, s.cell = 0, 0
 	}
 	s.started = true
-	at := invalidUTF8(raw)
+	at := indexInvalidUTF8(raw)
 	if at < 0 && s.encoding != "" {
 		at = bytes.Index(raw, []byte("\ufffd")) // the decoder replaces bytes that are invalid in the encoding with this character
 	}
@@ -128,9 +128,9 @@ func (s *source) readLine() {
 	s.text = raw
 }
 
-// isOutside reports whether a line that begins outside quotes is not part of a table. If so, Read
-// returns an empty line in its place, or the table ends there.
-func (s *source) isOutside(raw []byte) bool {
+// skipIfOutside skips a line that begins outside quotes if it is not part of a table, and reports
+// whether it did. Read then returns an empty line in its place, or the table ends there.
+func (s *source) skipIfOutside(raw []byte) bool {
 	text := bytes.TrimRight(raw, "\r\n")
 	isComment := s.comment != "" && bytes.HasPrefix(text, []byte(s.comment))
 	if isComment && s.onComment != nil {
@@ -178,8 +178,8 @@ func (s *source) quoteProblem(message string) error {
 	return cellProblem{s.row, s.quoteCell, message}
 }
 
-// invalidUTF8 returns the index of the first byte that is not valid UTF-8, or -1.
-func invalidUTF8(text []byte) int {
+// indexInvalidUTF8 returns the index of the first byte that is not valid UTF-8, or -1.
+func indexInvalidUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1
 	}
@@ -215,8 +215,8 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 		to++
 	}
 	message := "is not UTF-8: name the encoding with --encoding"
-	if read, err := charmap.Windows1252.NewDecoder().Bytes(raw[from:to]); err == nil && !bytes.ContainsRune(read, utf8.RuneError) {
-		message = fmt.Sprintf("is not UTF-8: name the encoding, for example --encoding windows-1252, in which a word of the cell reads %q", read)
+	if word, err := charmap.Windows1252.NewDecoder().Bytes(raw[from:to]); err == nil && !bytes.ContainsRune(word, utf8.RuneError) {
+		message = fmt.Sprintf("is not UTF-8: name the encoding, for example --encoding windows-1252, in which a word of the cell reads %q", word)
 	}
 	return cellProblem{s.row, cell, message}
 }
@@ -261,12 +261,12 @@ func normaliseLineEndings(in io.Reader, head []byte) io.Reader {
 	if bytes.IndexByte(head, '\n') >= 0 || bytes.IndexByte(head, '\r') < 0 {
 		return in
 	}
-	return carriageReturns{in}
+	return carriageReturnReader{in}
 }
 
-type carriageReturns struct{ in io.Reader }
+type carriageReturnReader struct{ in io.Reader }
 
-func (r carriageReturns) Read(p []byte) (int, error) {
+func (r carriageReturnReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	for i, c := range p[:n] {
 		if c == '\r' {

@@ -230,7 +230,7 @@ func scoreSeparator(s *source, wanted []string) (score []int) {
 	if err != nil {
 		return []int{-1}
 	}
-	found, even, cells := 0, 0, len(t.header)
+	found, evenRows, cells := 0, 0, len(t.header)
 	for _, name := range wanted {
 		if slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(name)) }) {
 			found++
@@ -238,10 +238,10 @@ func scoreSeparator(s *source, wanted []string) (score []int) {
 	}
 	for range 50 {
 		if err := t.next(); err == nil && cells > 1 {
-			even++
+			evenRows++
 		} else if errors.Is(err, io.EOF) {
 			break
 		}
 	}
-	return []int{found, even, cells}
+	return []int{found, evenRows, cells}
 }

@@ -60,8 +60,8 @@ type field struct {
 	fallback   string // the value of the field if the row has none
 }
 
-// ownFields are the fields that no column can fill. They are derived, or set from --id-column.
-var ownFields = []string{"id", "companyId", "seriesId", "pointKey", "slug"}
+// derivedFields are the fields that no column can fill. They are derived, or set from --id-column.
+var derivedFields = []string{"id", "companyId", "seriesId", "pointKey", "slug"}
 
 // newTarget returns the target for a record type. It reads the fields from the type's registration.
 func newTarget(name string) (*target, error) {
@@ -75,7 +75,7 @@ func newTarget(name string) (*target, error) {
 	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]field{}}
 	for _, s := range reflect.VisibleFields(kind.Record) {
 		jsonName, _, _ := strings.Cut(s.Tag.Get("json"), ",")
-		if s.Anonymous || jsonName == "" || jsonName == "-" || slices.Contains(ownFields, jsonName) {
+		if s.Anonymous || jsonName == "" || jsonName == "-" || slices.Contains(derivedFields, jsonName) {
 			continue
 		}
 		t.fields[jsonName] = newField(jsonName, s)
@@ -140,7 +140,7 @@ func (t *target) field(flag, name string) (field, error) {
 	}
 	names := slices.Sorted(maps.Keys(t.fields))
 	message := fmt.Sprintf("--%s %s: a record of type %s has no such field", flag, name, t.name)
-	if slices.Contains(ownFields, name) {
+	if slices.Contains(derivedFields, name) {
 		message = fmt.Sprintf("--%s %s: is not set from a sheet; --id-column names the column of an identity", flag, name)
 	} else if near := schema.Nearest(name, names); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
@@ -163,9 +163,9 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 			return nil, err
 		}
 		if f.form == formDay {
-			return convert.Time(r.dates.dayOf(m)), nil
+			return convert.FormatTime(r.dates.dayOf(m)), nil
 		}
-		return convert.Time(r.dates.timeOf(m)), nil
+		return convert.FormatTime(r.dates.timeOf(m)), nil
 	case formNumber:
 		n, err := r.numbers.read(cell)
 		if err != nil {
@@ -205,19 +205,19 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 // underscores, such as "app_store" for "App Store". If there is none, it returns text unchanged, so
 // that checking the record reports it.
 func matchEnum(enum []string, text string) string {
-	plain := func(s string) string {
+	normalise := func(s string) string {
 		return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(s))
 	}
 	for _, value := range enum {
-		if plain(value) == plain(text) {
+		if normalise(value) == normalise(text) {
 			return value
 		}
 	}
 	return text
 }
 
-// digest returns an id that depends only on kind and text.
-func digest(prefix, kind, text string) string {
+// digestID returns an id that depends only on kind and text.
+func digestID(prefix, kind, text string) string {
 	sum := sha256.Sum256([]byte(kind + "\n" + text))
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
@@ -239,7 +239,7 @@ func (t *target) identify(fields map[string]any, key string) error {
 		return nil
 	}
 	if t.name != typeFeedback {
-		fields["id"] = digest(t.idPrefix, t.name, key)
+		fields["id"] = digestID(t.idPrefix, t.name, key)
 		return nil
 	}
 	if _, ok := fields["source"]; !ok {
@@ -249,7 +249,7 @@ func (t *target) identify(fields map[string]any, key string) error {
 		return nil
 	}
 	if fields["externalId"] = key; isDigest {
-		_, fields["externalId"], _ = strings.Cut(digest(t.idPrefix, t.name, key), "_")
+		_, fields["externalId"], _ = strings.Cut(digestID(t.idPrefix, t.name, key), "_")
 	}
 	return nil
 }

@@ -58,11 +58,11 @@ func LoadDemo(t *testing.T, s *apitest.Service) {
 	Load(t, s, slices.DeleteFunc(lines, func(l demo.Line) bool { return l.Type == "company" })...)
 }
 
-// Direct sends requests to a handler without a network.
-type Direct struct{ http.Handler }
+// HandlerTransport sends requests to a handler without a network.
+type HandlerTransport struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d HandlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	return w.Result(), nil

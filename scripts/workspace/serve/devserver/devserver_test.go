@@ -123,7 +123,7 @@ func testLargePages(t *testing.T) {
 	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytesMin+1 {
 		t.Fatalf("%s, %d bytes", out.Status, len(body))
 	}
-	waits := m.send(t, get(large+"&wait=1"))
+	waitingConn := m.send(t, get(large+"&wait=1"))
 	<-h.entered
 	if out, _ := m.exchange(t, get("/light")); out.StatusCode != 200 {
 		t.Errorf("a light request beside a large one: %s", out.Status)
@@ -131,7 +131,7 @@ func testLargePages(t *testing.T) {
 	out, body := m.exchange(t, get(large))
 	requireShed(t, out, body)
 	close(h.unblock)
-	if out, _ := receive(t, waits); out.StatusCode != 200 {
+	if out, _ := receive(t, waitingConn); out.StatusCode != 200 {
 		t.Errorf("a request that waited: %s, want 200", out.Status)
 	}
 	if out, _ := m.exchange(t, get("/slow")); out.StatusCode != 200 || s.sizes.get("GET /slow") != 0 {
@@ -180,8 +180,8 @@ func TestSizes(t *testing.T) {
 	for n := range 10 * sizesMax {
 		s.set(fmt.Sprint("GET /", n), heavyBytesMin+1)
 	}
-	if len(s.byPath) != sizesMax || s.get(fmt.Sprint("GET /", 10*sizesMax-1)) != heavyBytesMin+1 {
-		t.Errorf("%d paths", len(s.byPath))
+	if len(s.sizesByPath) != sizesMax || s.get(fmt.Sprint("GET /", 10*sizesMax-1)) != heavyBytesMin+1 {
+		t.Errorf("%d paths", len(s.sizesByPath))
 	}
 }
 
@@ -253,11 +253,11 @@ func testUpload(t *testing.T) {
 	if out, body := m.exchange(t, post("/", uploadBytesMin)); out.StatusCode != 200 || len(body) != uploadBytesMin || len(checked) > 0 {
 		t.Errorf("256 KB: %s, %d bytes, %d checks", out.Status, len(body), len(checked))
 	}
-	for name, begun := range map[string]string{
+	for name, partialRequest := range map[string]string{
 		"declared": "Content-Length: 4000000\r\n\r\n{", // the rest of the body is never sent
 		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", uploadBytesMin+1, strings.Repeat("x", uploadBytesMin+1)),
 	} {
-		out, body := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)
+		out, body := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\n"+partialRequest)
 		requireEnvelope(t, out, body, 401, fault.Unauthorised)
 		if out.Header.Get("WWW-Authenticate") != "Bearer" || !out.Close || len(checked) != 1 {
 			t.Errorf("%s: %v, closes: %v, %d checks", name, out.Header, out.Close, len(checked))
@@ -336,8 +336,8 @@ func testSlowWriter(t *testing.T) {
 	serve(t, m, newStuckHandler(t), func(s *Server) {
 		s.http.ReadHeaderTimeout, s.http.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
 	})
-	headers := m.send(t, "GET / HTTP/1.1\r\n")
-	if text, err := io.ReadAll(headers); err != nil || len(text) > 0 {
+	slowConn := m.send(t, "GET / HTTP/1.1\r\n")
+	if text, err := io.ReadAll(slowConn); err != nil || len(text) > 0 {
 		t.Errorf("headers that do not end: %q %v", text, err)
 	}
 	if out, _ := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nfive "); out.StatusCode != 400 {
@@ -355,8 +355,8 @@ func TestConnections(t *testing.T) {
 func testConnections(t *testing.T) {
 	m := newMemoryListener(t)
 	serve(t, m, newStuckHandler(t), func(s *Server) { s.connectionsMax = 2 })
-	const keeps = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	first, second := m.send(t, keeps), m.send(t, keeps)
+	const keepAliveRequest = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	first, second := m.send(t, keepAliveRequest), m.send(t, keepAliveRequest)
 	for _, c := range []net.Conn{first, second} {
 		if out, _ := receive(t, c); out.StatusCode != 200 {
 			t.Fatalf("status %s, want 200", out.Status)

@@ -55,15 +55,15 @@ const sizesMax = 256
 
 // sizeCache remembers the paths whose last response was heavy. It is safe for concurrent use.
 type sizeCache struct {
-	mu     sync.Mutex
-	byPath map[string]int64
+	mu          sync.Mutex
+	sizesByPath map[string]int64
 }
 
 // get returns the size of a path's last response, or 0 if that was not heavy or is unknown.
 func (s *sizeCache) get(path string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.byPath[path]
+	return s.sizesByPath[path]
 }
 
 // set remembers the size of a path's response if it is heavy, and forgets the path otherwise.
@@ -71,17 +71,17 @@ func (s *sizeCache) set(path string, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if size <= heavyBytesMin {
-		delete(s.byPath, path)
+		delete(s.sizesByPath, path)
 		return
 	}
-	if s.byPath == nil {
-		s.byPath = map[string]int64{}
+	if s.sizesByPath == nil {
+		s.sizesByPath = map[string]int64{}
 	}
-	for other := range s.byPath {
-		if len(s.byPath) < sizesMax {
+	for other := range s.sizesByPath {
+		if len(s.sizesByPath) < sizesMax {
 			break
 		}
-		delete(s.byPath, other)
+		delete(s.sizesByPath, other)
 	}
-	s.byPath[path] = size
+	s.sizesByPath[path] = size
 }

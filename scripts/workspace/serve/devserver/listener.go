@@ -18,8 +18,8 @@ type listener struct {
 	net.Listener
 	server *Server
 
-	mu   sync.Mutex
-	open int
+	mu        sync.Mutex
+	openCount int
 }
 
 // refusalsMax is the maximum number of connections that may be receiving a 503 at the same time.
@@ -59,8 +59,8 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) addOpen(n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open += n
-	return l.open
+	l.openCount += n
+	return l.openCount
 }
 
 // conn is a connection whose Close lowers the listener's number of open connections.

@@ -18,21 +18,21 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// newServer starts a server for h. It returns the server and its address. The functions in change
+// newServer starts a server for h. It returns the server and its address. The functions in changes
 // can adjust the server's limits.
-func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
+func newServer(t *testing.T, h http.Handler, changes ...func(s *Server)) (s *Server, address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, l, h, change...), l.Addr().String()
+	return serve(t, l, h, changes...), l.Addr().String()
 }
 
-func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Server)) *Server {
+func serve(t *testing.T, l net.Listener, h http.Handler, changes ...func(s *Server)) *Server {
 	t.Helper()
 	s := New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader), func(*http.Request) error { return nil })
-	for _, c := range change {
+	for _, c := range changes {
 		c(s)
 	}
 	ended := make(chan error, 1)

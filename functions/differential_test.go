@@ -185,7 +185,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 		if strings.HasPrefix(httpResponse.Body, `{"errors":[{"code":"not_found"`) {
 			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
 		}
-		report("messages", removeLocations(messagesA), removeLocations(messagesB))
+		report("messages", normaliseMessages(messagesA), normaliseMessages(messagesB))
 		return
 	}
 	report("body", d.numberIDs(0, httpResponse.Body), d.numberIDs(1, toolResponse.Body))
@@ -204,9 +204,10 @@ var (
 	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
-// removeLocations normalises messages for a comparison. Only HTTP messages say where in the request
-// an argument belongs, so it removes those words. It also removes the hint for an unknown argument.
-func removeLocations(messages []string) []string {
+// normaliseMessages returns the messages, sorted, in a form in which those of HTTP and of tools can be
+// compared. Only HTTP messages say where in the request an argument belongs, so it removes those
+// words. It also removes the hint for an unknown argument.
+func normaliseMessages(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
 		out[i] = locationPattern.ReplaceAllString(out[i], "")

@@ -136,6 +136,7 @@ func validElement(f schema.Field) any {
 // imported record. importOnlyValues lists the exceptions.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	types, records, used := map[string]transfer.Type{}, recordsByType(t), map[string]bool{}

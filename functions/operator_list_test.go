@@ -182,7 +182,7 @@ func TestOperatorListsAreRight(t *testing.T) {
 	t.Parallel()
 	steps := 600
 	if testing.Short() {
-		steps = 150
+		steps = 60
 	}
 	s := newServiceWithOwnTable(t)
 	seed := uint64(time.Now().UnixNano())

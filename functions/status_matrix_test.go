@@ -152,6 +152,7 @@ type requestFault struct {
 // envelope, and changes nothing.
 func TestStatusMatrix(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	calls := &callRecorder{}
 	s := start(t, calls)
 	good := s.IssueKey(t)

@@ -314,6 +314,7 @@ func queries(op api.Operation, operations oracle.Table) []map[string][]string {
 // operation sends to the table.
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s := newDeployedStage(t)
 	s.importFixture(t)
 	policies := map[string]policy{}

@@ -312,7 +312,7 @@ func TestScansHaveManyPages(t *testing.T) {
 	p := &smallPagesTransport{}
 	s := apitest.NewWithTransport(t, company.Operations, p)
 	var companies []string
-	for range 4 {
+	for range 2 {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
 		companies = append(companies, id)

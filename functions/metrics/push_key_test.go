@@ -153,8 +153,8 @@ func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) in
 }
 
 // Ensure a push whose process crashes at any table call can be retried with its Idempotency-Key. A
-// response is stored only once every point is stored. A different push with that key returns 400
-// and stores nothing at any time. The retry is accepted once the crashed push has held the key for
+// response is stored only once every point is stored. A different push with that key always
+// returns 400 and stores nothing. The retry is accepted once the crashed push has held the key for
 // 15 seconds. Then everything is stored exactly once, and another retry gets the same response.
 func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	random := rand.New(rand.NewPCG(20261123, 1))
 	rounds, compared := 24, 0
 	if testing.Short() {
-		rounds = 8
+		rounds = 4
 	}
 	for n := range rounds {
 		w := sparseOracle(t, s, store, random, n, []string{"sum", "sum", "max", "last"}[random.IntN(4)])

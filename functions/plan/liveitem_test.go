@@ -92,6 +92,7 @@ func TestLiveItems(t *testing.T) {
 // of a chunk. A forged cursor with any position must be refused or return a page of the same list.
 func TestLiveItemsOfManyChunks(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s := apitest.New(t, plan.Operations)
 	key := s.IssueKey(t)
 	const total = 180

@@ -112,7 +112,7 @@ func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	total := 10_000
 	if testing.Short() {
-		total = 600
+		total = 300
 	}
 	s := apitest.New(t, changes.Operations)
 	feed := newShardedStream(6)

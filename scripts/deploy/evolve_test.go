@@ -175,7 +175,8 @@ func subsets(names []string) [][]string {
 	return out
 }
 
-// Ensure a new table is created with all its indexes in one step, even after a failed first deploy.
+// Ensure a new table is created with all its indexes in one step. After a failed first deploy, the
+// state is the same: there is no table.
 func TestStepsOfANewTable(t *testing.T) {
 	steps, err := evolution{managed: true, wantedIndexes: indexesOf([]string{"gsi1", "gsi2"})}.steps()
 	if err != nil || len(steps) != 1 || steps[0].kind != deployStack || len(steps[0].indexes) != 2 {

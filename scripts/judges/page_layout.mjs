@@ -61,7 +61,7 @@ async function judge(visit, name, door, more, tall) {
       const phone = width < 500;
       await debug.send('Emulation.setDeviceMetricsOverride', { width, height: phone ? 844 : 900, deviceScaleFactor: 1, mobile: phone }); // a phone cannot hover
       await debug.send('Emulation.setTouchEmulationEnabled', { enabled: phone });
-      for (const theme of width === 768 ? ['light'] : ['light', 'dark']) {
+      for (const theme of width === 1440 || width === 390 ? ['light', 'dark'] : ['light']) { // the dark theme changes colours only
         await debug.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: theme }, { name: 'prefers-reduced-motion', value: 'reduce' }] });
         const { problems, height } = await page.evaluate(inspect, { width, focus: width === 1440 || width === 390 });
         if (theme === 'light') {

@@ -80,10 +80,9 @@ func columnIDs[T any](columns []roadmap.Column[T]) (out []string) {
 	return out
 }
 
-// columnID returns the id of the column that a typed name refers to. This is the column with the
-// same heading or, if there is none, a new column whose id is the name itself. If the name is
-// exactly the id of a standard column, it refers to that column, even if the id of a different
-// column differs from it only in case.
+// columnID returns the id of the column that a typed name refers to. If the name is exactly the id
+// of a known or standard column, that is the column. Otherwise it is the known column with the same
+// heading, in any case, or, if there is none, a new column whose id is the name.
 func columnID(name string, known []string) string {
 	if slices.Contains(known, name) || slices.Contains(roadmap.StandardColumns, name) {
 		return name

@@ -15,6 +15,9 @@ import (
 // missing.
 func TestMoveWrites(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: run without -short")
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		size, spread := 1+random.IntN(8), 1+random.IntN(12)

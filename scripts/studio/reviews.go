@@ -211,7 +211,7 @@ func (d *reviewsData) restore(t *unsavedReply, id string) {
 	d.Text, d.Complaint, d.ActionName = t.text, t.complaint, t.action
 	if t.problem.Conflict() {
 		d.Conflict = t.problem
-	} else { // the page does not show changes by somebody else, so the next save must still detect them
+	} else { // keep the old ETag: the page shows no changes by somebody else, so the next save must detect them
 		d.Problem, d.ETag = t.problem, t.etag
 	}
 }

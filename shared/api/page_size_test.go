@@ -37,6 +37,9 @@ func listOfSizes(asJSON, backward bool, next string, sizes ...int) (list interfa
 // that the next page continues after the last of them. Records that do not fit must be left out at
 // the end of the page, or at its beginning if the list is read backward.
 func TestPagesEndAtBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run without -short")
+	}
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2
 	rest := table.PageBytes - envelope - len(",") - half // together with half, this fills the page exactly

@@ -232,6 +232,9 @@ func TestProxyResponse(t *testing.T) {
 // intact. Text of up to a megabyte must leave the function as text, and any other body in base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds: run without -short")
+	}
 	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

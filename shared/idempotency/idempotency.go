@@ -254,7 +254,7 @@ func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, e
 	case state == attemptStored || state == attemptPending && r == nil:
 		return nil, nil
 	case state == attemptReserved && r == nil:
-		return nil, a.removeReservation(ctx)
+		return nil, a.releaseReservation(ctx)
 	case state != attemptBeaten:
 		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAlreadyServed) {
 			return nil, err

@@ -96,10 +96,10 @@ func (a *Attempt) tryReserve(ctx context.Context, t *table.Client) (free bool, e
 	return free, err
 }
 
-// removeReservation removes this attempt's reservation without storing a response, so that the next
-// request need not wait until it expires. It does nothing if another request has taken the
-// reservation over.
-func (a *Attempt) removeReservation(ctx context.Context) error {
+// releaseReservation makes this attempt's reservation expire at once, by writing it again with the
+// time 0. It stores no response. The next request then need not wait for the reservation to expire.
+// It does nothing if another request has taken the reservation over.
+func (a *Attempt) releaseReservation(ctx context.Context) error {
 	_, err := a.putReservation(ctx, a.store.table, a.reservation, time.UnixMilli(0))
 	if err != nil {
 		return fmt.Errorf("release an Idempotency-Key: %w", err)

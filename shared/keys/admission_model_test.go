@@ -445,6 +445,10 @@ func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 // orders of six.
 func TestEveryCallOrder(t *testing.T) {
 	t.Parallel()
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 40
+	}
 	for _, b := range contentionCases {
 		synctest.Test(t, func(t *testing.T) {
 			var path, options []int
@@ -471,7 +475,7 @@ func TestEveryCallOrder(t *testing.T) {
 				}
 				path[len(path)-1]++
 			}
-			for seed := range uint64(200) {
+			for seed := range seeds {
 				random := mathrand.New(mathrand.NewPCG(seed, 2))
 				if b.run(t, 6, random.IntN); t.Failed() {
 					t.Fatalf("%s: with the seed %d", b.name, seed)

@@ -307,8 +307,8 @@ func TestTextProblems(t *testing.T) {
 	}
 }
 
-// Ensure an invalid id in the path is reported as missing, so that it never becomes part of a table
-// key.
+// Ensure an invalid id in the path is reported as not found, so that it never becomes part of a
+// table key.
 func TestPathIDs(t *testing.T) {
 	field := schema.Fields(reflect.TypeFor[textInput]())[0]
 	for text, missing := range map[string]bool{

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +23,16 @@ import (
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
+
+// TestMain runs more tests at a time than there are processors, because many of them wait for the
+// pause before a retry. The flag -parallel has no effect on this package.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // faultProxy is a transport that counts calls by operation, such as PutItem. respond may replace
 // the response of the engine, or lose it.

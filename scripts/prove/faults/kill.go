@@ -162,12 +162,15 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 		return err
 	}
 	var done atomic.Bool
+	var duration time.Duration // of the publish, set before responded receives
 	responded := make(chan bool, 1)
 	outage := k.random.chance(0.5) // whether the victim stays down until the publish request has ended; if not, a retry may still succeed
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.startWriting(ctx, k.process.base)
 	go func() {
+		begin := time.Now()
 		out, err := c.call(ctx, http.MethodPost, publishPath, nil)
+		duration = time.Since(begin)
 		done.Store(true)
 		responded <- err == nil && out.status == http.StatusOK
 	}()
@@ -201,6 +204,8 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 		if !published {
 			k.oldVersions++
 		}
+	} else if acknowledged {
+		a.publishTime = duration
 	}
 	if len(wrong) > 0 {
 		k.recordViolation(a, "%d items, kill %d: %q", a.size, k.killed, wrong)

@@ -372,7 +372,7 @@ func retryAfter(err error) time.Duration {
 }
 
 // isGap reports whether a change means that earlier changes were lost. Such a change has the
-// company's id as its record id, and there is one for each type.
+// company's id as its record id. A gap adds one such change for each type of record.
 func (f *Follower) isGap(c Change) bool {
 	return c.Action == "unknown" && c.RecordID == f.Origin.CompanyID
 }

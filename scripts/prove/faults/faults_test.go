@@ -111,9 +111,9 @@ var mutantTests = []mutantTest{
 	// The case "askers" is left out, because the race detector is too slow for its 200 clients.
 	// Only `prove faults` runs it on the correct service.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
-	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
-	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
-	{name: "load of a server that reads all headers", check: runOverload(0, 80*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
+	{name: "load of a server without limits", check: runOverload(0, 10*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that has one queue", check: runOverload(0, 10*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that reads all headers", check: runOverload(0, 10*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
 	{name: "changes", check: runFeed},
 	{name: "changes of recorders that do not know each other", check: runFeed, serverMutant: mutantOwnShards, wantViolation: "twice"},
 	{name: "linear", check: editConcurrently},

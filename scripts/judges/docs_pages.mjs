@@ -13,6 +13,7 @@ import { blocks } from './docs_blocks.mjs';
 
 const secondsMax = 180; // for all pages
 const graceMs = 20_000; // for a service to finish its requests, which takes at most 15 s
+const pagesAtOnce = 3; // a page often waits, for example until its service has started
 const [root, tmp, ...pages] = process.argv.slice(2);
 const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // a string that no page prints
 
@@ -39,16 +40,25 @@ function environment(home) {
   });
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)); });
-  });
+const ports = new Set(); // the ports of all pages so far
+
+// freePort returns a port that is free and that no other page uses.
+async function freePort() {
+  for (;;) {
+    const port = await new Promise((resolve, reject) => {
+      const server = net.createServer().on('error', reject);
+      server.listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)); });
+    });
+    if (!ports.has(port)) {
+      ports.add(port);
+      return port;
+    }
+  }
 }
 
 // serving returns a script that starts a block in its own process group and waits until the service responds and has printed its
 // last line.
-const serving = (text, port) => `
+const serving = (text, port, pidFile) => `
 set -m
 {
 ${text}
@@ -67,7 +77,7 @@ KEY=$(jq -r .key "$XDG_DATA_HOME/growth-workspace/demo-key.json")
 export COMPANY KEY WORKSPACE_URL=http://127.0.0.1:${port}`;
 
 // script returns the shell script of a page and the blocks that it runs, each with its expected outputs.
-function script(page, env, port) {
+function script(page, env, port, pidFile) {
   const isReadme = page === 'README.md';
   const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of standard output and error
   const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
@@ -92,14 +102,14 @@ function script(page, env, port) {
     if (open) throw new Error(`${page}:${b.line}: "${open[0]}" is a placeholder: use a variable that the page sets`);
     if (service) text = text.replace(/(workspace serve)\b/, `$1 --addr 127.0.0.1:${port}`);
     text = here(text);
-    parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, port) : text);
+    parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, port, pidFile) : text);
     if (service && isReadme) parts.push(demo(port));
     served = served || service;
     runs.push({ ...b, outputs: [] });
   }
   const installs = runs.some(r => /go install \.\/scripts\/workspace/.test(r.text));
   if (!installs && !onlyPath) env.PATH = path.join(tmp, 'go', 'bin') + path.delimiter + env.PATH;
-  if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, port));
+  if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, port, pidFile));
   return { text: parts.join('\n') + '\n', runs, left };
 }
 
@@ -112,9 +122,8 @@ function prints(actual, expected) {
   return new RegExp(parts.join('[\\s\\S]*?')).test(actual);
 }
 
-const started = new Set(); // running process groups, without the service
-let pidFile = null; // file with the process id of the current page's service
-const groups = () => fs.existsSync(pidFile ?? '') ? [...started, Number(fs.readFileSync(pidFile, 'utf8'))] : [...started];
+const running = new Map(); // the process group of each page that runs, and the file with that of its service
+const groups = (group, pidFile) => fs.existsSync(pidFile) ? [group, Number(fs.readFileSync(pidFile, 'utf8'))] : [group];
 function kill(pid, signal) {
   try { process.kill(-pid, signal); return true; } catch { return false; }
 }
@@ -124,33 +133,32 @@ async function end(pid) {
     if (waited >= graceMs) kill(pid, 'SIGKILL');
     await pause(50);
   }
-  started.delete(pid);
 }
 
 let expired = false;
-const deadline = setTimeout(() => { expired = true; for (const pid of started) kill(pid, 'SIGKILL'); }, secondsMax * 1000);
+const deadline = setTimeout(() => { expired = true; for (const group of running.keys()) kill(group, 'SIGKILL'); }, secondsMax * 1000);
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.on(signal, async () => { await Promise.all(groups().map(end)); process.exit(1); });
+  process.on(signal, async () => { await Promise.all([...running].flatMap(page => groups(...page)).map(end)); process.exit(1); });
 }
 
 async function run(page, n) {
   const home = path.join(tmp, `page-${n}`);
   const env = environment(home), port = await freePort();
-  pidFile = path.join(home, 'service.pid');
-  const { text, runs, left } = script(page, env, port);
+  const pidFile = path.join(home, 'service.pid');
+  const { text, runs, left } = script(page, env, port, pidFile);
   const done = { page, blocks: runs.length, left, outputs: 0, problems: [] };
   if (done.blocks === 0) return done;
   const file = path.join(home, 'page.sh');
   fs.writeFileSync(file, text);
   const child = spawn('bash', [file], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  started.add(child.pid);
+  running.set(child.pid, pidFile);
   let output = '';
   child.stdout.on('data', d => { output += d; });
   child.stderr.on('data', d => { output += d; });
   const code = await new Promise(resolve => child.on('exit', (code, signal) => resolve(code ?? signal)));
   await pause(50); // for the rest of the output in the pipes
-  await Promise.all(groups().map(end));
-  pidFile = null;
+  await Promise.all(groups(child.pid, pidFile).map(end));
+  running.delete(child.pid);
 
   const outputs = new Map();
   const pieces = output.split(new RegExp(`\\n${mark} (\\d+)\\n`));
@@ -171,19 +179,23 @@ async function run(page, n) {
 }
 
 let failed = false;
-for (const [n, page] of pages.entries()) {
-  if (expired) break;
-  const begin = Date.now();
-  let done;
-  try {
-    done = await run(page, n);
-  } catch (e) {
-    done = { page, blocks: 0, outputs: 0, problems: [e.message] };
+const queue = [...pages.entries()];
+async function worker() {
+  for (let next = queue.shift(); next && !expired; next = queue.shift()) {
+    const [n, page] = next;
+    const begin = Date.now();
+    let done;
+    try {
+      done = await run(page, n);
+    } catch (e) {
+      done = { page, blocks: 0, outputs: 0, problems: [e.message] };
+    }
+    for (const p of done.problems) console.error(p);
+    failed = failed || done.problems.length > 0;
+    const result = done.problems.length ? 'FAILED' : done.blocks ? 'ok' : 'nothing to run';
+    console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs,${done.left ? ` ${done.left} left out,` : ''} ${((Date.now() - begin) / 1000).toFixed(1)} s`);
   }
-  for (const p of done.problems) console.error(p);
-  failed = failed || done.problems.length > 0;
-  const result = done.problems.length ? 'FAILED' : done.blocks ? 'ok' : 'nothing to run';
-  console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs,${done.left ? ` ${done.left} left out,` : ''} ${((Date.now() - begin) / 1000).toFixed(1)} s`);
 }
+await Promise.all(Array.from({ length: pagesAtOnce }, worker));
 clearTimeout(deadline);
 process.exit(failed || expired ? 1 : 0);

@@ -204,8 +204,8 @@ func (d *boardData) mark(cards []card) {
 	}
 }
 
-// Earlier returns the number of the version before the live one, or 0 if there is none.
-func (d *boardData) Earlier() int { return max(0, d.Preview.CurrentVersion.Or(0)-1) }
+// PreviousVersion returns the number of the version before the live one, or 0 if there is none.
+func (d *boardData) PreviousVersion() int { return max(0, d.Preview.CurrentVersion.Or(0)-1) }
 
 // Sentence describes what publishing would change for visitors.
 func (d *boardData) Sentence() string {

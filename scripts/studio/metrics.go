@@ -203,7 +203,7 @@ func (m metric) line(unit units.Unit, w period.Window) chart.Line {
 	if m.marks != nil {
 		l.Lanes = m.marks.lanes()
 	}
-	for _, at := range w.Now {
+	for _, at := range w.Buckets {
 		l.Ticks, l.Names = append(l.Ticks, w.Grain.Tick(at)), append(l.Names, w.Grain.Label(at))
 	}
 	return l

@@ -41,7 +41,7 @@ func (s *Studio) metricsCSV(v *pageRequest) *view {
 func (d *wholeView) csv() [][]string {
 	lines := [][]string{{string(d.Window.Grain), "value", "before", "unit"}}
 	for i := range d.Window.FutureIndex {
-		lines = append(lines, []string{dayText(d.Window.Now[i]), csvValue(d.Unit, d.Now[i]), csvValue(d.Unit, d.Before[i]), csvUnit(d.Unit)})
+		lines = append(lines, []string{dayText(d.Window.Buckets[i]), csvValue(d.Unit, d.Now[i]), csvValue(d.Unit, d.Before[i]), csvUnit(d.Unit)})
 	}
 	return lines
 }
@@ -50,7 +50,7 @@ func (d *partsView) csv() [][]string {
 	lines := [][]string{{string(d.Window.Grain), escapeFormula(d.Dimension), "value", "unit"}}
 	for _, p := range d.List {
 		for i := range d.Window.FutureIndex {
-			lines = append(lines, []string{dayText(d.Window.Now[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
+			lines = append(lines, []string{dayText(d.Window.Buckets[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
 		}
 	}
 	return lines

@@ -103,11 +103,11 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 		return out
 	}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: currencyOf(inputs)}
-	d.Now = list(len(w.Now), func(c series.Comparison) []chart.Value { return c.Now })
+	d.Now = list(len(w.Buckets), func(c series.Comparison) []chart.Value { return c.Now })
 	d.Before = list(len(w.Before), func(c series.Comparison) []chart.Value { return c.Before })
 	d.Against = list(len(w.Against), func(c series.Comparison) []chart.Value { return c.Against })
 	d.Value = value(func(c series.Comparison) chart.Value { return c.Value })
-	d.SoFar = value(func(c series.Comparison) chart.Value { return c.SoFar })
+	d.FinishedValue = value(func(c series.Comparison) chart.Value { return c.FinishedValue })
 	d.BeforeValue = value(func(c series.Comparison) chart.Value { return c.BeforeValue })
 	d.SetChange(d.metric.Metric)
 	if series.CountKnown(d.Now) == 0 {

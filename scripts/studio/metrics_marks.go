@@ -75,7 +75,7 @@ func (v *pageRequest) readMarks(q metricQuery) *markReads {
 			})
 		case "posts":
 			in := client.ListBroadcastPostsInput{
-				Status: client.Value(client.BroadcastPostStatusPublished), From: client.Value(client.Day(w.Now[0])), To: client.Value(client.Day(q.grain.Next(w.Now[len(w.Now)-1], 1))), Limit: client.Value(markPostsMax),
+				Status: client.Value(client.BroadcastPostStatusPublished), From: client.Value(client.Day(w.Buckets[0])), To: client.Value(client.Day(q.grain.Next(w.Buckets[len(w.Buckets)-1], 1))), Limit: client.Value(markPostsMax),
 			}
 			out.posts = startCall(v, kind.scope, "The posts that were sent", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 				return v.api.ListBroadcastPosts(ctx, in, options...)
@@ -122,7 +122,7 @@ func (d datedRecord) Date() string { return formatDay(d.At) }
 func (r *markReads) view(q metricQuery) *marksView {
 	out := &marksView{}
 	w := q.dateRange.Window(q.grain, q.now)
-	start, end := w.Now[0], q.grain.Next(w.Now[len(w.Now)-1], 1)
+	start, end := w.Buckets[0], q.grain.Next(w.Buckets[len(w.Buckets)-1], 1)
 	for n, kind := range markKinds {
 		legend := markLegend{Name: kind.Name, Hidden: q.hides(kind.ID), Symbol: chart.Symbol(kind.ID, n)}
 		var failed *failure
@@ -263,8 +263,8 @@ func (m *marksView) lanes() (out []chart.Lane) {
 func laneOf(class string, records []datedRecord, w period.Window) (lane chart.Lane, cut bool) {
 	lane.Class = class
 	for _, d := range records {
-		i := len(w.Now) - 1
-		for i > 0 && d.At.Before(w.Now[i]) {
+		i := len(w.Buckets) - 1
+		for i > 0 && d.At.Before(w.Buckets[i]) {
 			i--
 		}
 		last := len(lane.Marks) - 1

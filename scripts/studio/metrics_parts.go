@@ -137,9 +137,9 @@ func (m metric) sumOfSeries(points []client.Point, money series.Money, w period.
 	for _, p := range points {
 		bySeries[p.SeriesID] = append(bySeries[p.SeriesID], p)
 	}
-	values := make([]chart.Value, len(w.Now))
+	values := make([]chart.Value, len(w.Buckets))
 	for _, series := range bySeries {
-		for i, v := range money.BucketValues(series, w.Now) {
+		for i, v := range money.BucketValues(series, w.Buckets) {
 			if v.OK {
 				values[i] = m.Combine([]chart.Value{values[i], v})
 			}
@@ -170,6 +170,6 @@ func (d *partsView) draw(unit units.Unit) {
 		}
 	}
 	d.Omitted = max(0, len(d.List)-partsDrawnMax)
-	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.FutureIndex), phrase.Plural(len(d.List), "line", "lines"))
+	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Buckets, w.FutureIndex), phrase.Plural(len(d.List), "line", "lines"))
 	d.Chart = l.SVG()
 }

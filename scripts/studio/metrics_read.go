@@ -90,12 +90,12 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	w := q.dateRange.Window(q.grain, q.now)
 	pieces := 1 // without a split, one piece is enough to find the metric's dimensions and currencies
 	if q.split != "" {
-		pieces = min(piecesMax, len(w.Now))
+		pieces = min(piecesMax, len(w.Buckets))
 	} else {
 		out = v.readTotal("The points", q, true)
 	}
 	for i := range pieces {
-		from, to := w.Now[len(w.Now)*i/pieces], w.Now[len(w.Now)*(i+1)/pieces-1]
+		from, to := w.Buckets[len(w.Buckets)*i/pieces], w.Buckets[len(w.Buckets)*(i+1)/pieces-1]
 		out.pieces = append(out.pieces, v.listPoints("The points of every series", q.key, q.grain, from, to, false))
 	}
 	return out
@@ -105,7 +105,7 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 // starts the calls for pointReads.full and fullBefore.
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.dateRange.Window(q.grain, q.now)
-	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)
+	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Buckets[len(w.Buckets)-1], true)
 	if from, to, before, beforeTo, ok := w.FullDays(q.now); ok && full {
 		out.full = v.listPoints("The days of this "+string(q.grain), q.key, period.Day, from, to, true)
 		out.fullBefore = v.listPoints("The same days before", q.key, period.Day, before, beforeTo, true)

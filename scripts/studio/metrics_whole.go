@@ -82,7 +82,7 @@ func (d *wholeView) Earlier() string {
 
 // title describes the chart for people who cannot see it.
 func (d *wholeView) title() string {
-	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Now, d.Window.FutureIndex) + ", UTC."
+	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Buckets, d.Window.FutureIndex) + ", UTC."
 	if d.Value.OK {
 		text += " " + d.How() + " " + d.Unit.Text(d.Value.V) + "."
 	}
@@ -98,16 +98,16 @@ func (d *wholeView) Period() string {
 	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name
 	}
-	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.FutureIndex)
+	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Buckets, d.Window.FutureIndex)
 }
 
 // rows returns the rows of the table, newest bucket first.
 func (d *wholeView) rows() (rows []bucketRow) {
 	w := d.Window
 	for i := w.FutureIndex - 1; i >= 0; i-- {
-		r := bucketRow{Name: w.Grain.Label(w.Now[i]), Open: i >= w.OpenIndex}
+		r := bucketRow{Name: w.Grain.Label(w.Buckets[i]), Open: i >= w.OpenIndex}
 		if w.Grain == period.Day {
-			r.Day = dayText(w.Now[i])
+			r.Day = dayText(w.Buckets[i])
 		}
 		now, before := d.Now[i], d.Before[i]
 		if now.OK {
@@ -160,16 +160,16 @@ func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
 		return nil
 	}
 	due, hasDue := m.Goals[0].DueAt.Get()
-	g := &chart.Goal{Text: "goal " + unit.Short(target), Value: target, To: len(w.Now) - 1}
+	g := &chart.Goal{Text: "goal " + unit.Short(target), Value: target, To: len(w.Buckets) - 1}
 	switch {
 	case m.Total():
 		if w.Grain != period.Month || !hasDue {
 			return nil
 		}
-		g.From = slices.IndexFunc(w.Now, func(at time.Time) bool { return at.Equal(period.Month.Start(due)) })
+		g.From = slices.IndexFunc(w.Buckets, func(at time.Time) bool { return at.Equal(period.Month.Start(due)) })
 		g.To = g.From
 	case hasDue:
-		for g.To >= 0 && w.Now[g.To].After(due) {
+		for g.To >= 0 && w.Buckets[g.To].After(due) {
 			g.To--
 		}
 	}

@@ -23,7 +23,7 @@ type fillData struct {
 	More       bool   // there are more accepted ideas than the page has read
 	Used       int    // the number of accepted ideas that already have a post
 	Waiting    string // the number of ideas not yet accepted; empty if it is 0 or unknown
-	Platform   []string
+	Platforms  []string
 	MayWrite   bool
 	thisMonth  time.Time
 	now        time.Time
@@ -92,7 +92,7 @@ func (d *fillData) Value() string { return d.Month.Format(monthLayout) }
 
 // fillPage suggests a free day of a month for each accepted idea that has no post yet.
 func (s *Studio) fillPage(v *pageRequest) *view {
-	d := &fillData{Platform: platforms(), Once: newIdempotencyKey(), MayWrite: v.may("broadcast:write")}
+	d := &fillData{Platforms: platforms(), Once: newIdempotencyKey(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "fill", place: "Posts", title: "Fill the month", data: d}
 	d.now = v.Now()
 	d.thisMonth = monthOf(civiltime.DateOf(v.Now(), time.UTC))

@@ -148,7 +148,7 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	shown := all[:min(len(all), v.callsLeft())]
 	d.More -= len(shown)
 	w := d.Range.Window(period.Day, now)
-	last := w.Now[len(w.Now)-1]
+	last := w.Buckets[len(w.Buckets)-1]
 	from, to := minTime(w.First(), period.Month.Start(now)), maxTime(last, period.Day.Start(now)) // the bar of a goal needs the points of this month
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {

@@ -24,9 +24,9 @@ func (t tile) Details() string {
 		return ""
 	}
 	w := t.Window
-	text := t.How() + "; full days: " + t.Unit.Short(t.SoFar.V) + ", " + w.Text(w.Now, w.OpenIndex)
+	text := t.How() + "; full days: " + t.Unit.Short(t.FinishedValue.V) + ", " + w.Text(w.Buckets, w.OpenIndex)
 	if !t.Partial() {
-		text = t.How() + ", " + w.Text(w.Now, w.OpenIndex)
+		text = t.How() + ", " + w.Text(w.Buckets, w.OpenIndex)
 	}
 	text += " against "
 	if t.Partial() {

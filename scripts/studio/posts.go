@@ -17,29 +17,29 @@ import (
 
 // postData is the data for the post template.
 type postData struct {
-	Form          *form
-	Action        string       // the address that the form is sent to
-	Post          *client.Post // nil for a new post
-	State         string       // the post's status; empty for a new post
-	Idea          *client.Idea // the idea from which a new post is written
-	IdeaID        string
-	NoIdea        *failure
-	Clock         civiltime.Clock
-	Month         string // the month of the calendar that the page links back to
-	Failure       *failure
-	Channel       *client.Channel // the account that sends the post; nil if it is unknown
-	Trouble       string          // why the account does not work; empty if it works or is unknown
-	ExpiryWarning string          // says that the account will stop working soon; empty if it will not
-	Platform      string
-	Cards         postPreview
-	NoCopy        *failure // why the post to duplicate could not be read
-	Copied        string   // the name of the post that the new post duplicates; empty if there is none
-	Channels      *failure
-	Kept          bool // the form contains values that the user typed, so it is shown even if the post cannot be read
-	Locked        bool // the post can no longer change, because it is being sent or was sent
-	Overdue       bool // the post is due but was not sent
-	MayWrite      bool
-	Last          *lastChange
+	Form            *form
+	Action          string       // the address that the form is sent to
+	Post            *client.Post // nil for a new post
+	State           string       // the post's status; empty for a new post
+	Idea            *client.Idea // the idea from which a new post is written
+	IdeaID          string
+	NoIdea          *failure
+	Clock           civiltime.Clock
+	Month           string // the month of the calendar that the page links back to
+	Failure         *failure
+	Channel         *client.Channel // the account that sends the post; nil if it is unknown
+	Trouble         string          // why the account does not work; empty if it works or is unknown
+	ExpiryWarning   string          // says that the account will stop working soon; empty if it will not
+	Platform        string
+	Cards           postPreview
+	NoCopy          *failure // why the post to duplicate could not be read
+	Copied          string   // the name of the post that the new post duplicates; empty if there is none
+	ChannelsFailure *failure
+	Kept            bool // the form contains values that the user typed, so it is shown even if the post cannot be read
+	Locked          bool // the post can no longer change, because it is being sent or was sent
+	Overdue         bool // the post is due but was not sent
+	MayWrite        bool
+	Last            *lastChange
 }
 
 // Others returns the platforms to which the post can be duplicated.
@@ -147,7 +147,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	if d.Clock = v.clock(); typed != nil {
 		d.Clock = civiltime.ClockOf(typed.Get("zone")) // the time zone in which the time was typed
 	}
-	d.Failure, d.Channels = got.Failure, channels.Failure
+	d.Failure, d.ChannelsFailure = got.Failure, channels.Failure
 	month := v.Now()
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"

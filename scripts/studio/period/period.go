@@ -145,11 +145,11 @@ func (r Range) Allows(g Grain) bool {
 // Window is a range divided into buckets, with the earlier buckets with which it is compared.
 type Window struct {
 	Grain       Grain
-	Now         []time.Time // starts of the buckets
-	Before      []time.Time // for each bucket in Now, the earlier one to compare it with; a day is compared with the same weekday
-	Against     []time.Time // the buckets whose combined value is compared with that of Now[:OpenIndex]
-	OpenIndex   int         // the index in Now of the first bucket that has not ended, or len(Now)
-	FutureIndex int         // the index in Now of the first bucket that has not begun, or len(Now)
+	Buckets     []time.Time // starts of the buckets
+	Before      []time.Time // for each bucket in Buckets, the earlier one to compare it with; a day is compared with the same weekday
+	Against     []time.Time // the buckets whose combined value is compared with that of Buckets[:OpenIndex]
+	OpenIndex   int         // the index in Buckets of the first bucket that has not ended, or len(Buckets)
+	FutureIndex int         // the index in Buckets of the first bucket that has not begun, or len(Buckets)
 }
 
 // Window divides a range into buckets and chooses the earlier buckets with which to compare them. A
@@ -159,9 +159,9 @@ type Window struct {
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
-		w.Now = append(w.Now, at)
+		w.Buckets = append(w.Buckets, at)
 	}
-	for i, at := range w.Now {
+	for i, at := range w.Buckets {
 		if !g.Next(at, 1).After(now) {
 			w.OpenIndex = i + 1
 		}
@@ -169,17 +169,17 @@ func (r Range) Window(g Grain, now time.Time) Window {
 			w.FutureIndex = i + 1
 		}
 	}
-	distance := len(w.Now)
+	distance := len(w.Buckets)
 	if g == Day {
 		distance = w.daysBack(r)
 	}
-	for _, at := range w.Now {
+	for _, at := range w.Buckets {
 		w.Before = append(w.Before, g.Next(at, -distance))
 	}
 	w.Against = w.Before[:w.OpenIndex]
-	if r.isNamedMonth() && g == Day && w.OpenIndex == len(w.Now) {
+	if r.isNamedMonth() && g == Day && w.OpenIndex == len(w.Buckets) {
 		w.Against = nil
-		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
+		for at := Month.Next(w.Buckets[0], -1); at.Before(w.Buckets[0]); at = g.Next(at, 1) {
 			w.Against = append(w.Against, at)
 		}
 	}
@@ -194,7 +194,7 @@ func (r Range) isNamedMonth() bool { return r.ID == "month" || r.ID == "last-mon
 // the range. In the current month, only the days that have ended are compared. So four weeks are
 // enough until the 28th day of the month has ended.
 func (w Window) daysBack(r Range) int {
-	n := len(w.Now)
+	n := len(w.Buckets)
 	if r.isNamedMonth() {
 		n = max(28, w.OpenIndex)
 	}
@@ -203,7 +203,7 @@ func (w Window) daysBack(r Range) int {
 
 // WeeksBack returns the distance in weeks between a day and the earlier day with which it is
 // compared.
-func (w Window) WeeksBack() int { return int(w.Now[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
+func (w Window) WeeksBack() int { return int(w.Buckets[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
 
 // First returns the start of the earliest bucket to read, including those for comparison.
 func (w Window) First() time.Time {
@@ -219,7 +219,7 @@ func (w Window) Partial() bool { return w.OpenIndex < w.FutureIndex }
 // ExceedsRange reports whether the buckets include days outside the range. For example, the first
 // week of a month may begin in the month before.
 func (w Window) ExceedsRange(r Range) bool {
-	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
+	return w.Buckets[0].Before(r.From) || w.Grain.Next(w.Buckets[len(w.Buckets)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
 
 // Text formats the days that the first n buckets of starts cover, such as "Nov 1 to 20".
@@ -246,7 +246,7 @@ func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, o
 	if w.Grain == Day || w.OpenIndex >= w.FutureIndex {
 		return from, to, before, beforeTo, false
 	}
-	from, before = w.Now[w.OpenIndex], w.Before[w.OpenIndex]
+	from, before = w.Buckets[w.OpenIndex], w.Before[w.OpenIndex]
 	to = Day.Start(now).AddDate(0, 0, -1)
 	n := int(to.Sub(from)/(24*time.Hour)) + 1
 	beforeTo = before.AddDate(0, 0, n-1)

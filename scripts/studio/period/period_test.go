@@ -44,18 +44,18 @@ func TestWindow(t *testing.T) {
 			First, Before         time.Time
 		}
 		want := window{c.buckets, c.open, c.future, day(c.first), day(c.before)}
-		if diff := cmp.Diff(want, window{len(w.Now), w.OpenIndex, w.FutureIndex, w.Now[0], w.Before[0]}); diff != "" {
+		if diff := cmp.Diff(want, window{len(w.Buckets), w.OpenIndex, w.FutureIndex, w.Buckets[0], w.Before[0]}); diff != "" {
 			t.Errorf("%s by %s (-want +got):\n%s", c.id, c.grain, diff)
 		}
 		if len(w.Before) != c.buckets {
 			t.Errorf("%s by %s: %d buckets before, want %d", c.id, c.grain, len(w.Before), c.buckets)
 		}
 		for i, at := range w.Before {
-			if c.grain == Day && at.Weekday() != w.Now[i].Weekday() {
-				t.Errorf("%s: %s is compared with %s", c.id, w.Now[i].Format("Mon, Jan 2"), at.Format("Mon, Jan 2"))
+			if c.grain == Day && at.Weekday() != w.Buckets[i].Weekday() {
+				t.Errorf("%s: %s is compared with %s", c.id, w.Buckets[i].Format("Mon, Jan 2"), at.Format("Mon, Jan 2"))
 			}
 		}
-		if last := len(w.Against) - 1; last >= 0 && !w.Against[last].Before(w.Now[0]) {
+		if last := len(w.Against) - 1; last >= 0 && !w.Against[last].Before(w.Buckets[0]) {
 			t.Errorf("%s by %s is compared with a part of itself: %s", c.id, c.grain, w.Against[last])
 		}
 	}
@@ -64,7 +64,7 @@ func TestWindow(t *testing.T) {
 	} {
 		r, _ := ParseRange("last-month", "", "", day(at))
 		w := r.Window(Day, day(at))
-		if got := w.Text(w.Against, len(w.Against)); got != want || w.ExceedsRange(r) || len(w.Before) != len(w.Now) || w.First().After(w.Against[0]) {
+		if got := w.Text(w.Against, len(w.Against)); got != want || w.ExceedsRange(r) || len(w.Before) != len(w.Buckets) || w.First().After(w.Against[0]) {
 			t.Errorf("before the month before %s: %s, want %s", at, got, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWindow(t *testing.T) {
 	}
 	month, _ := ParseRange("", "", "", now)
 	w := month.Window(Day, now)
-	if got := w.Text(w.Now, w.OpenIndex) + ", " + w.Text(w.Against, len(w.Against)); got != "Nov 1 to 21, Oct 4 to 24" {
+	if got := w.Text(w.Buckets, w.OpenIndex) + ", " + w.Text(w.Against, len(w.Against)); got != "Nov 1 to 21, Oct 4 to 24" {
 		t.Errorf("the periods are %s, want Nov 1 to 21, Oct 4 to 24", got)
 	}
 }

@@ -213,11 +213,11 @@ type Comparison struct {
 
 	Against []chart.Value // the values of the buckets in Window.Against
 
-	Value       chart.Value // the value of the period until now, including the unfinished bucket
-	BeforeValue chart.Value // the earlier value with which SoFar is compared
-	SoFar       chart.Value // the value of the period's finished buckets
-	Change      string      // the change from BeforeValue to SoFar; empty if unknown
-	Good        string      // "good", "bad" or "even": what the change means for this metric
+	Value         chart.Value // the value of the period until now, including the unfinished bucket
+	BeforeValue   chart.Value // the earlier value with which FinishedValue is compared
+	FinishedValue chart.Value // the value of the period's finished buckets
+	Change        string      // the change from BeforeValue to FinishedValue; empty if unknown
+	Good          string      // "good", "bad" or "even": what the change means for this metric
 }
 
 // Compare compares a metric's values in a window with the earlier ones. Value includes an
@@ -225,18 +225,18 @@ type Comparison struct {
 func (m Metric) Compare(points []client.Point, w period.Window) Comparison {
 	d := Comparison{Money: MoneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.Currency}
-	d.Now, d.Before, d.Against = d.Money.BucketValues(points, w.Now), d.Money.BucketValues(points, w.Before), d.Money.BucketValues(points, w.Against)
+	d.Now, d.Before, d.Against = d.Money.BucketValues(points, w.Buckets), d.Money.BucketValues(points, w.Before), d.Money.BucketValues(points, w.Against)
 	d.Value = m.Combine(d.Now[:w.FutureIndex])
-	d.SoFar, d.BeforeValue = m.Combine(d.Now[:w.OpenIndex]), m.Combine(d.Against)
+	d.FinishedValue, d.BeforeValue = m.Combine(d.Now[:w.OpenIndex]), m.Combine(d.Against)
 	d.SetChange(m)
 	return d
 }
 
-// SetChange computes Change and Good from SoFar and BeforeValue.
+// SetChange computes Change and Good from FinishedValue and BeforeValue.
 func (d *Comparison) SetChange(m Metric) {
-	if d.SoFar.OK && d.BeforeValue.OK && d.hasEnoughValues() {
+	if d.FinishedValue.OK && d.BeforeValue.OK && d.hasEnoughValues() {
 		var sign int
-		d.Change, sign, _ = d.Unit.Change(d.SoFar.V, d.BeforeValue.V)
+		d.Change, sign, _ = d.Unit.Change(d.FinishedValue.V, d.BeforeValue.V)
 		d.Good = m.ChangeQuality(sign)
 	}
 }

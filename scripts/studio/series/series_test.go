@@ -89,16 +89,16 @@ func TestCompare(t *testing.T) {
 	} {
 		d := Metric{UnitName: units.Count, Aggregation: c.aggregation, Polarity: c.polarity}.Compare(points, w)
 		type comparison struct {
-			Value, SoFar, Before float64
-			Change, Good         string
+			Value, FinishedValue, Before float64
+			Change, Good                 string
 		}
 		want := comparison{c.value, c.soFar, c.before, "+100\u00a0%", c.good}
-		if diff := cmp.Diff(want, comparison{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
+		if diff := cmp.Diff(want, comparison{d.Value.V, d.FinishedValue.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
 			t.Errorf("%s, %s (-want +got):\n%s", c.aggregation, c.polarity, diff)
 		}
 	}
 	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 10 })
-	if d := (Metric{Aggregation: client.MetricsAggregationSum}).Compare(young, w); d.Change != "" || d.SoFar.V != 100 {
+	if d := (Metric{Aggregation: client.MetricsAggregationSum}).Compare(young, w); d.Change != "" || d.FinishedValue.V != 100 {
 		t.Errorf("a metric that began in the period before has grown: %+v", d)
 	}
 	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // no day of the month has ended yet

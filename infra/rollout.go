@@ -62,9 +62,9 @@ func (f Function) VersionDescription() Object {
 // refer to resources whose names do not change while the stack exists.
 var unversionedProperties = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// appendExpressions appends the expressions in a value that CloudFormation resolves to `found`,
-// without duplicates. It skips the namespace of the metrics, which depends only on the
-// stack's name.
+// appendExpressions appends to `found`, without duplicates, the expressions in a value that
+// CloudFormation resolves. It skips the namespace of the metrics, which depends only on the stack's
+// name.
 func appendExpressions(found List, value any) List {
 	switch v := value.(type) {
 	case List:

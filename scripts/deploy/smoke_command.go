@@ -116,7 +116,7 @@ type acceptance struct {
 
 // errInconclusive is the error of a check that could not find out whether the account is correct,
 // for example because a burst was too slow.
-var errInconclusive = errors.New("not answered")
+var errInconclusive = errors.New("inconclusive")
 
 func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err := d.prepareFolders(); err != nil {
@@ -180,7 +180,7 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 			return errors.New("the other checks need the company, which was not created")
 		}
 	}
-	fmt.Fprintf(d.out, "\n%d checks failed, %d are open.\n", failed, unchecked)
+	fmt.Fprintf(d.out, "\n%d checks failed, %d are not checked.\n", failed, unchecked)
 	if failed > 0 {
 		return fmt.Errorf("%d checks failed", failed)
 	}

@@ -3,4 +3,4 @@ package studio
 import "net/http"
 
 // Handler returns the handler of the pages.
-func (o *Server) Handler() http.Handler { return o.server.Handler }
+func (s *Server) Handler() http.Handler { return s.server.Handler }

@@ -199,7 +199,7 @@ func (m metric) advice(grain period.Grain) string {
 
 // line returns a line chart for the metric. The caller must add the series to the chart.
 func (m metric) line(unit units.Unit, w period.Window) chart.Line {
-	l := chart.Line{Unit: unit, IncludeZero: m.Total() || m.UnitName == units.Count, FirstOpen: w.OpenIndex}
+	l := chart.Line{Unit: unit, IncludeZero: m.Total() || m.UnitName == units.Count, OpenIndex: w.OpenIndex}
 	if m.marks != nil {
 		l.Lanes = m.marks.lanes()
 	}

@@ -226,9 +226,9 @@ func TestCorrectValue(t *testing.T) {
 	}
 }
 
-// Ensure that correcting a value also recomputes its base value, at the exchange rate that the stored
-// value and the stored base value imply. A base value that the user enters is stored unchanged, and
-// one that the user clears is removed. The undo must restore both values.
+// Ensure that correcting a value also recomputes its base value, at the exchange rate that the
+// stored value and the stored base value imply. A base value that the user enters is stored
+// unchanged, and one that the user clears is removed. The undo must restore both values.
 func TestCorrectBaseValue(t *testing.T) {
 	t.Parallel()
 	w := newTestStudio(t)

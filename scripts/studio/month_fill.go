@@ -204,7 +204,7 @@ func (s *Studio) fill(v *pageRequest) *view {
 			problem = got[n].Failure.Text()
 		}
 		if problem != "" {
-			problems = append(problems, heading(phrase.Excerpt(got[n].Value.Title.Or("An idea"), 60))+" "+problem)
+			problems = append(problems, recordHeading(phrase.Excerpt(got[n].Value.Title.Or("An idea"), 60))+" "+problem)
 			continue
 		}
 		title, body := postTextFromIdea(got[n].Value, form.Get("platform."+id))
@@ -252,7 +252,7 @@ func undoNewPosts(created []*result[client.Post]) undo {
 		out := notice{Text: "Undone."}
 		for _, p := range created {
 			if n := undoNewPost(p)(v); n.Bad {
-				out.Bad, out.Text = true, out.Text+" "+heading(n.Record)+" "+n.Text
+				out.Bad, out.Text = true, out.Text+" "+recordHeading(n.Record)+" "+n.Text
 			}
 		}
 		return out

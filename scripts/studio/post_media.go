@@ -49,9 +49,9 @@ func decodePictures(text string) (all []picture, ok bool) {
 	return all, true
 }
 
-// isEditable reports whether a form can edit the stored pictures of a post. It cannot if they have
-// a format that only an import stores. Such pictures can only be replaced as a whole.
-func isEditable(text string) bool {
+// hasEditablePictures reports whether a form can edit the stored pictures of a post. It cannot if
+// they have a format that only an import stores. Such pictures can only be replaced as a whole.
+func hasEditablePictures(text string) bool {
 	all, ok := decodePictures(text)
 	return ok && !slices.ContainsFunc(all, func(p picture) bool { return p.URL == "" || p.Kind != imageKind && p.Kind != videoKind })
 }
@@ -74,7 +74,7 @@ func storedPictures(p client.Post) string {
 	if !ok {
 		return ""
 	}
-	if all, ok := decodePictures(string(stored)); ok && isEditable(string(stored)) {
+	if all, ok := decodePictures(string(stored)); ok && hasEditablePictures(string(stored)) {
 		return picturesText(all)
 	}
 	return string(stored)
@@ -115,7 +115,7 @@ func (f *field) Pictures() (out []pictureRow) {
 
 // OtherPictures returns the stored JSON of pictures that a form cannot edit, or "".
 func (f *field) OtherPictures() string {
-	if f.Text != f.Was || isEditable(f.Text) {
+	if f.Text != f.Was || hasEditablePictures(f.Text) {
 		return ""
 	}
 	return f.Text

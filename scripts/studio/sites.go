@@ -145,7 +145,7 @@ func (d *sitesData) Chart() template.HTML {
 	if len(l.Names) < 2 || d.Site == nil {
 		return ""
 	}
-	l.FirstOpen = len(l.Names)
+	l.OpenIndex = len(l.Names)
 	return l.SVG()
 }
 

@@ -48,7 +48,7 @@ func (s *Studio) addStartScreens(page func(string, func(*pageRequest) *view)) {
 	page("POST /start/board", s.createFirstBoard)
 	page("GET /start/number", s.firstNumber)
 	page("POST /start/number", s.createFirstNumber)
-	page("POST /start/hide", s.hideStart)
+	page("POST /start/hide", s.hideFirstSteps)
 	page("GET /reviews/paste", s.pasteReviews)
 	page("POST /reviews/paste", s.storeReviews)
 }
@@ -99,30 +99,30 @@ func (s *firstStepsState) setShown(shown, over bool) {
 	s.shown, s.over = shown, over
 }
 
-// startHiddenCookie is the name of the cookie whose value is the company for which a user has
+// firstStepsHiddenCookie is the name of the cookie whose value is the company for which a user has
 // hidden the list.
-const startHiddenCookie = "workspace_start_hidden"
+const firstStepsHiddenCookie = "workspace_start_hidden"
 
-func (v *pageRequest) hasHiddenStart() bool {
+func (v *pageRequest) hasHiddenFirstSteps() bool {
 	company := v.frameData().company
-	return slices.ContainsFunc(v.r.CookiesNamed(startHiddenCookie), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
+	return slices.ContainsFunc(v.r.CookiesNamed(firstStepsHiddenCookie), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
 }
 
-// setStartHidden hides the list of a company, or shows it again if id is empty.
-func (v *pageRequest) setStartHidden(id string) {
-	c := &http.Cookie{Name: startHiddenCookie, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.shared, MaxAge: int((365 * 24 * time.Hour).Seconds())}
+// setFirstStepsHidden hides the list of a company, or shows it again if id is empty.
+func (v *pageRequest) setFirstStepsHidden(id string) {
+	c := &http.Cookie{Name: firstStepsHiddenCookie, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.shared, MaxAge: int((365 * 24 * time.Hour).Seconds())}
 	if id == "" {
 		c.MaxAge = -1
 	}
 	http.SetCookie(v.w, c)
 }
 
-// hideStart hides the list of first steps in this browser.
-func (s *Studio) hideStart(v *pageRequest) *view {
-	v.setStartHidden(v.r.PostForm.Get("company"))
+// hideFirstSteps hides the list of first steps in this browser.
+func (s *Studio) hideFirstSteps(v *pageRequest) *view {
+	v.setFirstStepsHidden(v.r.PostForm.Get("company"))
 	s.firstSteps.setShown(false, false)
 	return v.redirectWithNotice("/", nil, notice{Text: "The first steps are hidden in this browser.", Undo: func(v *pageRequest) notice {
-		v.setStartHidden("")
+		v.setFirstStepsHidden("")
 		return notice{Text: "The first steps are shown again."}
 	}})
 }
@@ -132,7 +132,7 @@ func (s *Studio) hideStart(v *pageRequest) *view {
 // metrics, a board, reviews and posts never sees it.
 func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
 	s, frame := &v.Studio.firstSteps, v.frameData()
-	if s.isOver() || v.hasHiddenStart() {
+	if s.isOver() || v.hasHiddenFirstSteps() {
 		return func() *startData { return nil }
 	}
 	unknown := map[string]bool{}

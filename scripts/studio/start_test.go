@@ -32,11 +32,11 @@ func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set ma
 	return body
 }
 
-// count returns the number of calls that reached the service.
-func (p *serviceTransport) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.calls
+// count returns the number of calls, including those whose responses a test replaced.
+func (t *serviceTransport) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls
 }
 
 // stepsLeft returns the addresses of the steps that the overview shows as not done.
@@ -56,7 +56,7 @@ func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	w := newTestStudio(t)
 	remaining := 9
-	wantStepsLeft := func(step string) {
+	checkStepsAfter := func(step string) {
 		t.Helper()
 		body := w.page(t, "/")
 		if got := stepsLeft(body); len(got) != remaining || len(got) > 0 && !strings.Contains(visibleText(body), fmt.Sprintf("%d of 9 done", 9-remaining)) {
@@ -64,21 +64,21 @@ func TestFirstSteps(t *testing.T) {
 		}
 	}
 	calls := w.transport.count()
-	wantStepsLeft("nothing")
+	checkStepsAfter("nothing")
 	if n := w.transport.count() - calls; n > callsMax {
 		t.Errorf("the overview of an empty company makes %d calls, want at most %d", n, callsMax)
 	}
 	w.fillAndSubmit(t, "/company", "profile", "/company", map[string]string{"timezone": "Europe/Berlin"})
 	remaining--
-	wantStepsLeft("the time zone")
+	checkStepsAfter("the time zone")
 	w.fillAndSubmit(t, "/brand", "profile", "/brand", map[string]string{"voiceTone": "calm"})
 	remaining--
-	wantStepsLeft("the voice")
+	checkStepsAfter("the voice")
 
 	body := w.fillAndSubmit(t, "/start/board", "profile", "/start/board", map[string]string{"name": "Roadmap", "now": "Offline mode\r\nExport", "done": "Search"})
 	checkContains(t, "the board", body, "Created with 3 items", "Publishing would add 3 items", "Offline mode", "First steps")
 	remaining--
-	wantStepsLeft("the board")
+	checkStepsAfter("the board")
 	board := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)[0]["id"].(string)
 	_, rest, _ := strings.Cut(body, `action="/roadmap/publish/`)
 	publish := url.Values{}
@@ -88,7 +88,7 @@ func TestFirstSteps(t *testing.T) {
 	_, body = w.submit(t, "/roadmap/publish/"+board, publish)
 	checkContains(t, "published", body, "Published version 1: visitors see 3 items")
 	remaining--
-	wantStepsLeft("publishing")
+	checkStepsAfter("publishing")
 
 	pasted := map[string]string{"reviews": "stars\ttext\tauthor\tdate\r\n2\tIt is slow\tAda\t2026-08-01\r\n5\tLovely\tBen\t2026-08-02\r\n9\tBroken\tCy\t", "source": "app_store", "do": "preview"}
 	body = w.fillAndSubmit(t, "/reviews/paste", "paste", "/reviews/paste", pasted)
@@ -110,7 +110,7 @@ func TestFirstSteps(t *testing.T) {
 		t.Fatalf("%d reviews are stored, want 2", len(reviews))
 	}
 	remaining--
-	wantStepsLeft("the reviews")
+	checkStepsAfter("the reviews")
 	id := reviews[0]["id"].(string)
 	reply := fields(t, w.page(t, "/reviews?id="+id), "answer")
 	reply.Set("body", "We are on it.")
@@ -123,12 +123,12 @@ func TestFirstSteps(t *testing.T) {
 	body = w.fillAndSubmit(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sign-ups", "unit": "count", "aggregation": "sum", "values": "2026-08-08 120\r\n2026-08-09\t125\r\n2026-08-10 131"})
 	checkContains(t, "the number", body, "Created with 3 values", "<svg", "131")
 	remaining--
-	wantStepsLeft("the number")
+	checkStepsAfter("the number")
 
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/broadcast/posts", `{"platform": "x", "body": "Hello"}`)
 	remaining--
 	checkContains(t, "the first tile", w.page(t, "/"), `class="card tile"`) // the tile appears even while the page is still looking for the first post
-	wantStepsLeft("the post")
+	checkStepsAfter("the post")
 	for _, preset := range []string{"ci", "drafting-agent"} {
 		form := fields(t, w.page(t, "/keys?preset="+preset, `value="`+preset+`" checked`), "newkey")
 		form.Set("name", preset)
@@ -136,7 +136,7 @@ func TestFirstSteps(t *testing.T) {
 		_, body = w.submit(t, "/keys", form)
 		secretOf(t, body)
 		remaining--
-		wantStepsLeft("the key " + preset)
+		checkStepsAfter("the key " + preset)
 	}
 	checkNotContains(t, "the overview", w.page(t, "/"), "First steps", "Hide")
 }

@@ -171,20 +171,20 @@ func (s *Studio) Listen(ctx context.Context, addr string, onOpen func()) (*Serve
 }
 
 // Serve serves until ctx is cancelled or Close is called.
-func (o *Server) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = o.Close() })
+func (s *Server) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
-	defer o.studio.bulks.close()
-	go o.studio.identify(ctx)
-	if err := o.server.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
+	defer s.studio.bulks.close()
+	go s.studio.identify(ctx)
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("the studio stopped: %w", err)
 	}
 	return nil
 }
 
 // Close stops the studio and its requests. It is safe to call it twice.
-func (o *Server) Close() error {
-	return errors.Join(o.server.Close(), ignoreClosed(o.listener.Close()))
+func (s *Server) Close() error {
+	return errors.Join(s.server.Close(), ignoreClosed(s.listener.Close()))
 }
 
 // ignoreClosed returns the error of closing a listener, but ignores the error of a listener that

@@ -54,25 +54,25 @@ type serviceTransport struct {
 	calls   int
 }
 
-func (p *serviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.mu.Lock()
-	p.calls++
-	respond := p.respond
-	p.mu.Unlock()
+func (t *serviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.mu.Lock()
+	t.calls++
+	respond := t.respond
+	t.mu.Unlock()
 	if respond != nil {
 		if response := respond(r); response != nil {
 			return response, nil
 		}
 	}
 	w := httptest.NewRecorder()
-	p.service.Handler.ServeHTTP(w, r)
+	t.service.Handler.ServeHTTP(w, r)
 	return w.Result(), nil
 }
 
-func (p *serviceTransport) respondWith(f func(r *http.Request) *http.Response) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.respond = f
+func (t *serviceTransport) respondWith(f func(r *http.Request) *http.Response) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.respond = f
 }
 
 // pauses remembers for how long bulk actions would have paused. It does not wait.

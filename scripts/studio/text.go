@@ -15,7 +15,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": formatDay, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Heading, "heading": heading, "upper": upperFirst, "prose": prose,
+	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": formatDay, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Heading, "heading": recordHeading, "upper": upperFirst, "prose": prose,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
@@ -35,9 +35,9 @@ func formatDay(at time.Time) string {
 	return at.UTC().Format("Jan 2, 2006")
 }
 
-// heading formats the name of a record to be followed by a sentence about the record. It adds a
-// colon, unless the name ends with a punctuation mark.
-func heading(name string) string {
+// recordHeading formats the name of a record to be followed by a sentence about the record. It adds
+// a colon, unless the name ends with a punctuation mark.
+func recordHeading(name string) string {
 	if last, _ := utf8.DecodeLastRuneInString(name); strings.ContainsRune("?!.…:;,", last) {
 		return name
 	}

@@ -352,20 +352,20 @@ func TestChangesFollowThroughKills(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	feedURL, toURL := serve(feed), serve(recv)
+	feedURL, recvURL := serve(feed), serve(recv)
 	state := filepath.Join(t.TempDir(), "position.json")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(webhookSecret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program, webhook := []string{"--", os.Args[0]}, []string{"--webhook", toURL, "--webhook-secret-file", secret}
+	program, webhook := []string{"--", os.Args[0]}, []string{"--webhook", recvURL, "--webhook-secret-file", secret}
 	last := ""
 	// runOnce runs the command until it is killed, or until the receiver has the last change. A
 	// command that was not killed must exit without an error when it is told to stop.
 	runOnce := func(receiver []string, at killPoint, delay time.Duration) (killed bool) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], append([]string{"changes", "follow", "--since", "1h", "--every", "1s", "--state", state}, receiver...)...)
-		cmd.Env = append(os.Environ(), asCommandVariable+"=1", asSenderVariable+"="+toURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
+		cmd.Env = append(os.Environ(), asCommandVariable+"=1", asSenderVariable+"="+recvURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &text, &text
 		k.mu.Lock()

@@ -169,10 +169,10 @@ func launchPostTask() task {
 	}
 }
 
-// launchPost returns an agent that creates a post about the item that was done last. If live is
+// launchPost returns an agent that creates a post about the item that was done last. If onlyLive is
 // set, the agent considers only items that visitors see. It chooses a platform whose channel works
-// if working is set, and one whose channel does not work otherwise.
-func launchPost(onlyLive, onlyWorking bool, status string) agent {
+// if wantWorking is set, and one whose channel does not work otherwise.
+func launchPost(onlyLive, wantWorking bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		var doneItem record
 		for _, item := range s.list("list_plan_items", arguments{"boardId": boardIDNamed(s, words["board"])}, nil, "title", "summary", "columnId", "status", "updatedAt") {
@@ -184,7 +184,7 @@ func launchPost(onlyLive, onlyWorking bool, status string) agent {
 		s.list("list_context_content_types", nil, nil, "name", "guidance")
 		platform := ""
 		for _, channel := range s.list("list_broadcast_channels", nil, nil, "platform", "status", "credentialsValid", "active") {
-			if works := channel.text("status") == "connected" && channel["active"] == true; works == onlyWorking {
+			if works := channel.text("status") == "connected" && channel["active"] == true; works == wantWorking {
 				platform = channel.text("platform")
 			}
 		}

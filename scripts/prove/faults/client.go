@@ -99,8 +99,8 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 type noRetryTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (o noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.WithContext(r.Context()) // copy the request, because a transport must not change it
 	r.GetBody = nil
-	return o.Transport.RoundTrip(r)
+	return t.Transport.RoundTrip(r)
 }

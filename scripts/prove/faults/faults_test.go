@@ -115,7 +115,7 @@ var mutantTests = []mutantTest{
 	{name: "load of a server that has one queue", check: runOverload(0, 10*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
 	{name: "load of a server that reads all headers", check: runOverload(0, 10*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
 	{name: "changes", check: runFeed},
-	{name: "changes of recorders that do not know each other", check: runFeed, serverMutant: mutantOwnShards, wantViolation: "twice"},
+	{name: "changes of recorders that do not know each other", check: runFeed, serverMutant: mutantPerProcessShards, wantViolation: "twice"},
 	{name: "linear", check: editConcurrently},
 	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, wantViolation: "no order"},
 }

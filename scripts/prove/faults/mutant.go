@@ -114,19 +114,19 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 type mutant string
 
 const (
-	mutantDelayedWrites   mutant = "behind"
-	mutantUnconditional   mutant = "unconditional"
-	mutantBaseline        mutant = "bare"      // not a bug: each admission is a bare write, for comparison
-	mutantContended       mutant = "overtaken" // every admission fails, as if another caller had always been faster
-	mutantShortRetryAfter mutant = "hasty"     // every Retry-After says one second
-	mutantNoLimits        mutant = "unbounded" // the server lacks the limits of `workspace serve`
-	mutantRejectMost      mutant = "stingy"    // three out of four admitted requests get a 429
-	mutantOwnShards       mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another process recorded
+	mutantDelayedWrites    mutant = "behind"
+	mutantUnconditional    mutant = "unconditional"
+	mutantBaseline         mutant = "bare"      // not a bug: each admission is a bare write, for comparison
+	mutantContended        mutant = "overtaken" // every admission fails, as if another caller had always been faster
+	mutantShortRetryAfter  mutant = "hasty"     // every Retry-After says one second
+	mutantNoLimits         mutant = "unbounded" // the server lacks the limits of `workspace serve`
+	mutantRejectMost       mutant = "stingy"    // three out of four admitted requests get a 429
+	mutantPerProcessShards mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another process recorded
 )
 
 // stream returns a reader with the bug.
 func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
-	if p == mutantOwnShards {
+	if p == mutantPerProcessShards {
 		return perProcessShards{from}
 	}
 	return from
@@ -136,8 +136,8 @@ func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
 type perProcessShards struct{ testbed.StreamReader }
 
 // Poll implements testbed.StreamReader.
-func (o perProcessShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
-	return o.StreamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
+func (p perProcessShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
+	return p.StreamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
 		return consume(ctx, fmt.Sprintf("%s of process %d", shardID, os.Getpid()), records)
 	})
 }

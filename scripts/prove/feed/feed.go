@@ -93,8 +93,8 @@ func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s S
 			return s, err
 		}
 		packets = append(packets, packet)
-		units := request.Usage()
-		fmt.Fprintf(out, "packet      of %3d changes: %d bytes; %d calls, %v read and %v write units\n", n, packet, units.Calls, units.Read, units.Write)
+		usage := request.Usage()
+		fmt.Fprintf(out, "packet      of %3d changes: %d bytes; %d calls, %v read and %v write units\n", n, packet, usage.Calls, usage.Read, usage.Write)
 	}
 	counter, err := table.GetItem(ctx, bed.Table, change.CounterKey(companyID))
 	if err != nil {
@@ -146,7 +146,7 @@ func measureLag(ctx context.Context, bed *testbed.Testbed, writes int, out io.Wr
 	if _, err := change.EnsureCounter(ctx, bed.Table, company.ID); err != nil {
 		return err
 	}
-	server := httptest.NewServer(functions.Handler(bed.Serving, api.NewConfig(bed.Serving, slog.New(slog.DiscardHandler))))
+	server := httptest.NewServer(functions.Handler(bed.ServingTable, api.NewConfig(bed.ServingTable, slog.New(slog.DiscardHandler))))
 	defer server.Close()
 	go testbed.RecordChanges(ctx, bed.Table, testbed.Stream(bed.Engine.Endpoint, testbed.Transport(bed.Engine.Socket)), func(err error) { fmt.Fprintln(out, "recorder:", err) })
 	reader, err := client.New(server.URL, company.Key)

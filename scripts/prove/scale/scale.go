@@ -75,7 +75,7 @@ func measureUnits(ctx context.Context, bed *testbed.Testbed) (u Units, err error
 		return u, err
 	}
 	use := &testbed.UseRecorder{}
-	server := httptest.NewServer(functions.Handler(bed.Serving, api.NewConfig(bed.Serving, slog.New(use))))
+	server := httptest.NewServer(functions.Handler(bed.ServingTable, api.NewConfig(bed.ServingTable, slog.New(use))))
 	defer server.Close()
 	c, err := client.New(server.URL, key.Key)
 	if err != nil {

@@ -89,7 +89,7 @@ func (b *bench) measureCost(ctx context.Context) ([]goal, error) {
 	}
 	defer s.close()
 	recorder := &testbed.UseRecorder{}
-	handler := functions.Handler(s.Serving, api.NewConfig(s.Serving, slog.New(recorder)))
+	handler := functions.Handler(s.ServingTable, api.NewConfig(s.ServingTable, slog.New(recorder)))
 	ids := map[string]string{
 		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
 		"auditId": firstID("audit"), "contentTypeId": firstID("content-type"), "definitionId": firstID("metric-definition"),

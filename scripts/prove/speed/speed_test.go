@@ -141,7 +141,7 @@ func TestEngineBed(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/companies/"+demo.CompanyID+"/feedback/"+firstID("feedback"), nil)
 	r.Header.Set("Authorization", "Bearer "+b.secret)
 	w := httptest.NewRecorder()
-	functions.Handler(b.Serving, api.NewConfig(b.Serving, slog.New(slog.DiscardHandler))).ServeHTTP(w, r)
+	functions.Handler(b.ServingTable, api.NewConfig(b.ServingTable, slog.New(slog.DiscardHandler))).ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}

@@ -51,9 +51,9 @@ type Options struct {
 
 // Testbed is an engine with a table.
 type Testbed struct {
-	Engine  *engine.Engine
-	Table   *table.Client // the operator's client, whose writes need no permit
-	Serving *table.Client // the handlers' client, whose writes wait for a permit that only a verified key gives
+	Engine       *engine.Engine
+	Table        *table.Client // the operator's client, whose writes need no permit
+	ServingTable *table.Client // the handlers' client, whose writes wait for a permit that only a verified key gives
 
 	options Options
 }
@@ -65,8 +65,8 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	if err := t.Restart(ctx); err != nil {
 		return nil, err
 	}
-	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
-	t.Table = t.Serving.AsOperator()
+	t.ServingTable = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
+	t.Table = t.ServingTable.AsOperator()
 	err := t.Table.Create(ctx)
 	if err == nil {
 		_, err = migration.CompleteEmpty(ctx, t.Table, functions.Migrations())

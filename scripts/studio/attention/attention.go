@@ -264,7 +264,7 @@ func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions [
 			key := strings.TrimPrefix(g.MetricKey.Or(""), "custom.")
 			var points []client.Point
 			if result := months[key]; result != nil {
-				if points = result.Value.Items; result.Err != nil && !RefusesTotal(result.Err) {
+				if points = result.Value.Items; result.Err != nil && !IsTotalRefusal(result.Err) {
 					r.AddFailure(part, result.Err)
 				}
 			}
@@ -282,9 +282,9 @@ func startMonths(r *batch.Reader, key string, now time.Time) *batch.Result[clien
 	return batch.Try(r, func(ctx context.Context) (client.Page[client.Point], error) { return r.API.ListMetricPoints(ctx, in) })
 }
 
-// RefusesTotal reports whether the service refused to return the total of a metric because its
-// parts, such as the average of each country, do not add up to a total.
-func RefusesTotal(err error) bool {
+// IsTotalRefusal reports whether err is the service's refusal to return the total of a metric
+// because its parts, such as the average of each country, do not add up to a total.
+func IsTotalRefusal(err error) bool {
 	var refused *client.Error
 	return errors.As(err, &refused) && refused.Status == 400 && strings.Contains(strings.Join(refused.Messages, " "), "seriesId")
 }

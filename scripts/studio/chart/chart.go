@@ -42,7 +42,7 @@ type Line struct {
 	Series      []Series
 	Before      []Value // the values of the previous period, drawn in grey; may be empty
 	Goal        *Goal
-	FirstOpen   int // the index of the first unfinished bucket, such as the current month
+	OpenIndex   int // the index of the first unfinished bucket, such as the current month
 	Lanes       []Lane
 }
 
@@ -98,9 +98,9 @@ func (d *drawing) draw() {
 	}
 	for i, s := range d.Series {
 		name := fmt.Sprintf("line s%d", i)
-		d.path(name, s.Values, 0, min(d.FirstOpen, len(s.Values)))
-		if d.FirstOpen < len(s.Values) {
-			d.path(name+" open", s.Values, max(0, d.FirstOpen-1), len(s.Values))
+		d.path(name, s.Values, 0, min(d.OpenIndex, len(s.Values)))
+		if d.OpenIndex < len(s.Values) {
+			d.path(name+" open", s.Values, max(0, d.OpenIndex-1), len(s.Values))
 		}
 	}
 	d.goal()
@@ -228,9 +228,9 @@ func (d *drawing) area(values []Value) {
 	if d.low > 0 {
 		return
 	}
-	for from := 0; from < min(d.FirstOpen, len(values)); from++ {
+	for from := 0; from < min(d.OpenIndex, len(values)); from++ {
 		to := from
-		for to < min(d.FirstOpen, len(values)) && values[to].OK {
+		for to < min(d.OpenIndex, len(values)) && values[to].OK {
 			to++
 		}
 		if to-from < 2 {
@@ -284,7 +284,7 @@ func (d *drawing) point(i, step int) {
 		}
 		class := ""
 		switch {
-		case i >= d.FirstOpen:
+		case i >= d.OpenIndex:
 			text += " so far"
 			class = " open"
 		case isIsolated(s.Values, i):

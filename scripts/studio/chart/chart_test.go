@@ -17,7 +17,7 @@ func sample() Line {
 		Ticks: []string{"Nov 1", "Nov 2", "Nov 3", "Nov 4"}, Names: []string{"Sun, Nov 1", "Mon, Nov 2", "Tue, Nov 3", "Wed, Nov 4"},
 		Series: []Series{{"", []Value{{3, true}, {}, {5, true}, {1, true}}}},
 		Before: []Value{{2, true}, {2, true}, {4, true}, {6, true}},
-		Goal:   &Goal{"goal <4>", 4, 0, 3}, FirstOpen: 3,
+		Goal:   &Goal{"goal <4>", 4, 0, 3}, OpenIndex: 3,
 	}
 }
 
@@ -59,7 +59,7 @@ func TestOpenPart(t *testing.T) {
 		t.Errorf("the open part is %s, want one line from the last finished value", lines[1][2])
 	}
 	all := sample()
-	all.FirstOpen = len(all.Names)
+	all.OpenIndex = len(all.Names)
 	if strings.Contains(string(all.SVG()), "open") {
 		t.Error("a finished period has an unfinished part")
 	}
@@ -74,7 +74,7 @@ func TestScale(t *testing.T) {
 		low  float64
 		want float64
 	}{{true, 90, 0}, {false, 90, 90}, {false, 40, 0}, {true, -5, -50}} {
-		l := Line{IncludeZero: c.zero, Names: []string{"a", "b"}, Series: []Series{{"", []Value{{c.low, true}, {100, true}}}}, FirstOpen: 2}
+		l := Line{IncludeZero: c.zero, Names: []string{"a", "b"}, Series: []Series{{"", []Value{{c.low, true}, {100, true}}}}, OpenIndex: 2}
 		d := &drawing{Line: l, size: sizes[0]}
 		d.scale()
 		if d.low != c.want || d.high < 100 {
@@ -89,7 +89,7 @@ func TestFewValues(t *testing.T) {
 	t.Parallel()
 	for _, values := range [][]Value{nil, {{}}, {{7, true}}, {{0, true}, {0, true}}, {{-3, true}, {}}} {
 		names := make([]string, len(values))
-		line := string(Line{Title: "t", Ticks: names, Names: names, Series: []Series{{"n", values}}, FirstOpen: len(values)}.SVG())
+		line := string(Line{Title: "t", Ticks: names, Names: names, Series: []Series{{"n", values}}, OpenIndex: len(values)}.SVG())
 		spark, bar := string(Spark("t", values, len(values))), string(Bar("s1", 7))
 		for _, text := range []string{line, spark, bar} {
 			checkWellFormed(t, text)

@@ -8,8 +8,8 @@ import (
 )
 
 // Spark draws values as a small line without an axis. The line fills the width of its box.
-// firstOpen is the index of the first value that is not final, because its bucket has not ended.
-func Spark(title string, values []Value, firstOpen int) template.HTML {
+// openIndex is the index of the first value that is not final, because its bucket has not ended.
+func Spark(title string, values []Value, openIndex int) template.HTML {
 	const width, height, edge = 100.0, 30.0, 2.0
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -40,11 +40,11 @@ func Spark(title string, values []Value, firstOpen int) template.HTML {
 		return p.String()
 	}
 	rest := ""
-	if firstOpen < len(values) {
-		rest = `<path class="line s0 open" d="` + path(max(0, firstOpen-1), len(values)) + `"/>`
+	if openIndex < len(values) {
+		rest = `<path class="line s0 open" d="` + path(max(0, openIndex-1), len(values)) + `"/>`
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %g %g" preserveAspectRatio="none" role="img"><title>%s</title>`+
-		`<path class="line s0" d="%s"/>%s</svg>`, width, height, escape(title), path(0, min(firstOpen, len(values))), rest))
+		`<path class="line s0" d="%s"/>%s</svg>`, width, height, escape(title), path(0, min(openIndex, len(values))), rest))
 }
 
 // Bar draws a share of a whole as a bar. share is a number from 0 to 1.

@@ -135,7 +135,7 @@ func (r *builder) values(m *metricCalls) (out metricValues) {
 	for _, result := range []*batch.Result[client.Page[client.Point]]{m.weeks, m.days} {
 		switch {
 		case result == nil || result.Known:
-		case attention.RefusesTotal(result.Err):
+		case attention.IsTotalRefusal(result.Err):
 			return metricValues{note: "it has values by part only, and no total"}
 		default:
 			r.AddFailure(partMetrics, result.Err)

@@ -82,12 +82,12 @@ type Review struct {
 
 // Board is a roadmap board that was published.
 type Board struct {
-	Name             string   `json:"name"`
-	Text             string   `json:"text"`    // when the board was published, in words
-	RepublishedLater bool     `json:"since"`   // the board was published again after the week, so it is unknown what was published in the week
-	Created          []string `json:"created"` // titles of live items that were created in the week
-	Edited           []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
-	Live             string   `json:"live"`    // how many items visitors see
+	Name           string   `json:"name"`
+	Text           string   `json:"text"`    // when the board was published, in words
+	PublishedLater bool     `json:"since"`   // the latest publish was after the week, so it is unknown what was published in the week
+	Created        []string `json:"created"` // titles of live items that were created in the week
+	Edited         []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
+	Live           string   `json:"live"`    // how many items visitors see
 }
 
 // Posts contains the posts of the week and the upcoming ones.
@@ -321,8 +321,8 @@ func (r *builder) roadmap() []Board {
 		at := b.PublishedAt.Or(time.Time{})
 		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
 		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.clock.Soon(at))
-		switch row.RepublishedLater = !r.inWeek(at); {
-		case row.RepublishedLater:
+		switch row.PublishedLater = !r.inWeek(at); {
+		case row.PublishedLater:
 			row.Text += ", after this week (earlier versions are not listed here)"
 		case r.live[i] == nil:
 			row.Text += "; its items were not read"

@@ -42,19 +42,19 @@ func (g *generator) addOptimise() {
 		}
 		g.add("site-goal", withTimes(record, g.timeAgo(170-float64(n)), g.timeAgo(100)))
 	}
-	g.addAudit(siteWeb, 62, "complete", 38, pageCountByRule{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
+	g.addAudit(siteWeb, 62, "complete", 38, tenthsByRule{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
 		"Titles and headings are in order. Two of five pages answer the question of their heading too late, and as many name no author.")
 	g.addAudit(siteHelp, 31, "failed", 4, nil, "")
-	g.addAudit(siteWeb, 12, "complete", 41, pageCountByRule{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
+	g.addAudit(siteWeb, 12, "complete", 41, tenthsByRule{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
 		"The new template of the field notes gives many of them the canonical address of another page, so search engines leave them out. "+
 			"Answers stand higher than in September, and most pages name their author.")
 	g.addAudit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// pageCountByRule maps each rule to how many of ten pages break it.
-type pageCountByRule map[string]int
+// tenthsByRule maps each rule to how many of ten pages break it.
+type tenthsByRule map[string]int
 
-func (g *generator) addAudit(site int, daysAgo float64, status string, pageCount int, issues pageCountByRule, summary string) {
+func (g *generator) addAudit(site int, daysAgo float64, status string, pageCount int, issues tenthsByRule, summary string) {
 	started := g.timeAgo(daysAgo)
 	root := []string{websiteURL, "https://help.mossgrove.example"}[site]
 	record := Record{
@@ -92,7 +92,7 @@ var auditRules = []struct {
 // findings returns an audit's findings by page, and sets the audit's scores. A score is 100 minus
 // the average number of points that a page loses. If a rule is broken by the same number of pages
 // in two audits, it is broken by the same pages.
-func findings(audit Record, root string, pageCount int, issues pageCountByRule) []Record {
+func findings(audit Record, root string, pageCount int, issues tenthsByRule) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}
 	out := make([]Record, pageCount)

@@ -22,10 +22,10 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// inProcess is a transport that calls a handler in this process.
-type inProcess struct{ http.Handler }
+// handlerTransport is a transport that calls a handler in this process.
+type handlerTransport struct{ http.Handler }
 
-func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Result(), nil
@@ -46,7 +46,7 @@ var origin = follow.Origin{BaseURL: "http://feed.example", CompanyID: feedtest.C
 // called.
 func (recv *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
 	t.Helper()
-	api, err := client.New(origin.BaseURL, "sk_test", client.WithHTTPClient(&http.Client{Transport: inProcess{feed}}), client.WithCompany(origin.CompanyID), client.WithAttempts(1))
+	api, err := client.New(origin.BaseURL, "sk_test", client.WithHTTPClient(&http.Client{Transport: handlerTransport{feed}}), client.WithCompany(origin.CompanyID), client.WithAttempts(1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,12 +208,12 @@ func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, c
 			"Repeating the import is safe", err, len(checked.Refused()), formatCounts(written), formatCounts(checked.Skipped()))
 	}
 	result := importResult{written, checked.Skipped(), secondsSince(begin), checked.Merged(), checked.NotMergedTexts()}
-	skippedText := ""
+	outcomeText := ""
 	if len(result.Skipped) > 0 {
-		skippedText = ", skipped " + formatCounts(result.Skipped)
+		outcomeText = ", skipped " + formatCounts(result.Skipped)
 	}
 	if m := result.Merged; len(m) > 0 {
-		skippedText += fmt.Sprintf(": reviews and mentions %d created, %d updated, %d unchanged, %d older than the stored ones",
+		outcomeText += fmt.Sprintf(": reviews and mentions %d created, %d updated, %d unchanged, %d older than the stored ones",
 			m[transfer.MergedCreated], m[transfer.MergedUpdated], m[transfer.MergedUnchanged], m[transfer.MergedOlder])
 	}
 	for _, message := range result.NotMerged[:min(len(result.NotMerged), notMergedMax)] {
@@ -222,7 +222,7 @@ func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, c
 	if more := len(result.NotMerged) - notMergedMax; more > 0 {
 		o.Note("and %d more replies that were left out; --json lists all of them", more)
 	}
-	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skippedText)
+	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, outcomeText)
 }
 
 // notStoredError returns an error that lists the lines that jsonl refused to write, or nil if there

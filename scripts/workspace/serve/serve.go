@@ -212,16 +212,16 @@ func (s *server) startStudio(ctx context.Context, base string, d storedKey, log 
 		s.Note("no studio: %s", err)
 		return "", nil
 	}
-	open, err := st.Listen(ctx, "127.0.0.1:0", nil)
+	studioServer, err := st.Listen(ctx, "127.0.0.1:0", nil)
 	if err != nil {
 		return "", err
 	}
 	s.background.Go(func() {
-		if err := open.Serve(ctx); err != nil {
+		if err := studioServer.Serve(ctx); err != nil {
 			log.Error("the studio ended", "error", err)
 		}
 	})
-	return open.Guard.URL(), nil
+	return studioServer.Guard.URL(), nil
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

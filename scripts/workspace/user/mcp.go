@@ -107,7 +107,7 @@ func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 		},
 		Explain: func(err error) error { return u.explainBridgeError(err, f) },
 		HTTP: &http.Client{
-			Transport:     http.DefaultTransport.(*http.Transport).Clone(), // whose connections nothing else closes
+			Transport:     http.DefaultTransport.(*http.Transport).Clone(), // a transport of its own, so that nothing else closes its connections
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

@@ -39,8 +39,8 @@ func (r *Remote) HasLogin() bool {
 	return err == nil && c.Key != "" && c.source != demoKeySource
 }
 
-// Arguments returns the flags that select the service as text, each preceded by a space, to append to
-// a command line that uses the same service.
+// Arguments returns the flags that select the service as text, each preceded by a space, to append
+// to a command line that uses the same service.
 func (r *Remote) Arguments() (out string) {
 	if r.flags.profile != "" {
 		out += " --profile " + string(r.flags.profile)

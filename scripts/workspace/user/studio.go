@@ -77,22 +77,22 @@ func (u *userCommands) studio(ctx context.Context, service serviceFlags, addr st
 		return err
 	}
 	entered := make(chan struct{})
-	open, err := s.Listen(ctx, addr, func() { close(entered) })
+	server, err := s.Listen(ctx, addr, func() { close(entered) })
 	if err != nil {
 		return err
 	}
-	defer open.Close() // closing twice is safe
-	if err := u.Print(studioResult{open.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Guard.URL()); err != nil {
+	defer server.Close() // closing twice is safe
+	if err := u.Print(studioResult{server.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", server.Guard.URL()); err != nil {
 		return err
 	}
 	if useBrowser && terminal.Width(u.Out) > 0 {
-		remove, err := openBrowser(ctx, open.Guard, entered)
+		remove, err := openBrowser(ctx, server.Guard, entered)
 		if err != nil {
 			u.Note("no browser was opened (%s): open the address above", err)
 		}
 		defer remove()
 	}
-	return open.Serve(ctx)
+	return server.Serve(ctx)
 }
 
 // openBrowser opens the studio in the browser through a redirect file. The file is deleted once the

@@ -55,12 +55,12 @@ type dimColumn struct {
 }
 
 type metricColumn struct {
-	index     int
-	key       string // empty if the key is in a column of the row
-	scale     *big.Rat
-	currency  string
-	isMinor   bool
-	columnsOf map[string]string
+	index          int
+	key            string // empty if the key is in a column of the row
+	scale          *big.Rat
+	currency       string
+	isMinor        bool
+	columnsByField map[string]string
 }
 
 // newRowConverter prepares the conversion of a table's rows. It returns an error if the mapping
@@ -234,15 +234,15 @@ func (r *rowConverter) addMetric(column, key string) error {
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.columnsByField)}
+	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
 	if text := forColumn(r.Scales, column); text != "" {
 		if c.scale, err = parseScale(text); err != nil {
 			return err
 		}
 	}
-	c.columnsOf["value"], c.columnsOf["currency"] = r.table.heading(at), r.table.heading(at)
+	c.columnsByField["value"], c.columnsByField["currency"] = r.table.heading(at), r.table.heading(at)
 	if r.Fields["metricKey"] == "" {
-		c.columnsOf["metricKey"] = r.table.heading(at)
+		c.columnsByField["metricKey"] = r.table.heading(at)
 	}
 	r.metrics = append(r.metrics, c)
 	return r.emitDefinition(column, key, c)
@@ -269,12 +269,12 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 	if aggregation != "" {
 		fields["aggregation"] = aggregation
 	}
-	names := maps.Clone(c.columnsOf)
+	columnsByField := maps.Clone(c.columnsByField)
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {
-		names[name] = r.table.heading(c.index)
+		columnsByField[name] = r.table.heading(c.index)
 	}
 	r.defined[key] = true
-	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
+	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: columnsByField})
 }
 
 func (r *rowConverter) convertAll(ctx context.Context) error {
@@ -492,7 +492,7 @@ func (r *rowConverter) convertPoints(fields map[string]any) error {
 		if c.currency != "" {
 			point["currency"] = c.currency
 		}
-		if err := r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsOf}); err != nil {
+		if err := r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsByField}); err != nil {
 			return err
 		}
 	}

@@ -419,7 +419,7 @@ func TestMappingFile(t *testing.T) {
 // Ensure the same content is read in every encoding that is recognised.
 func TestEncodings(t *testing.T) {
 	const text = "Day;Größe 東京\n2026-08-10;1\n"
-	mustEncode := func(name, text string, err error) string {
+	must := func(name, text string, err error) string {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -429,7 +429,7 @@ func TestEncodings(t *testing.T) {
 	big, err2 := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(text)
 	bare, err3 := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(text)
 	for name, file := range map[string]string{
-		"UTF-8": text, "UTF-8 with a mark": "\ufeff" + text, "UTF-16LE": mustEncode("le", little, err), "UTF-16BE": mustEncode("be", big, err2), "UTF-16 without a mark": mustEncode("bare", bare, err3),
+		"UTF-8": text, "UTF-8 with a mark": "\ufeff" + text, "UTF-16LE": must("le", little, err), "UTF-16BE": must("be", big, err2), "UTF-16 without a mark": must("bare", bare, err3),
 		"carriage returns": strings.ReplaceAll(text, "\n", "\r"), "both": strings.ReplaceAll(text, "\n", "\r\n"), "no end": strings.TrimSuffix(text, "\n"),
 	} {
 		lines, problems, err := run(t, "csv", file, append([]string{"--metric", "größe 東京=a"}, pointFlags...)...)

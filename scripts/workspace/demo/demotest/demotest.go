@@ -62,9 +62,9 @@ func LoadDemo(t *testing.T, s *apitest.Service) {
 type HandlerTransport struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (d HandlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t HandlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
+	t.ServeHTTP(w, r)
 	return w.Result(), nil
 }
 

@@ -188,21 +188,21 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 		}
 		postArguments := map[string]any{"platform": c.platform, "body": "Hello", "scheduledFor": c.due, "status": "scheduled"}
 		if got := callForNotes("create_broadcast_post", postArguments); !slices.Equal(got, want) {
-			t.Errorf("%s: a scheduled post has the lines %q, want %q", c.platform, got, want)
+			t.Errorf("%s: a scheduled post has the notes %q, want %q", c.platform, got, want)
 		}
 		postArguments["status"] = "draft"
 		if got := callForNotes("create_broadcast_post", postArguments); len(got) > 0 {
-			t.Errorf("%s: a draft has the lines %q", c.platform, got)
+			t.Errorf("%s: a draft has the notes %q", c.platform, got)
 		}
 		post := s.Call(t, key, "create_broadcast_post", postArguments).JSON(t)["id"]
 		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled"}); !slices.Equal(got, want) {
-			t.Errorf("%s: an update that schedules has the lines %q, want %q", c.platform, got, want)
+			t.Errorf("%s: an update that schedules has the notes %q, want %q", c.platform, got, want)
 		}
 		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "body": "Hello!"}); len(got) > 0 {
-			t.Errorf("%s: an edit has the lines %q", c.platform, got)
+			t.Errorf("%s: an edit has the notes %q", c.platform, got)
 		}
 		if got := callForNotes("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": c.due}); !slices.Equal(got, want) {
-			t.Errorf("%s: a new time has the lines %q, want %q", c.platform, got, want)
+			t.Errorf("%s: a new time has the notes %q, want %q", c.platform, got, want)
 		}
 	}
 }

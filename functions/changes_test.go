@@ -154,7 +154,7 @@ func TestToolChanges(t *testing.T) {
 		})
 		want = append(want, recordID)
 	}
-	after := func(arguments map[string]any) (records []string, after string, hasMore bool) {
+	listChanges := func(arguments map[string]any) (records []string, after string, hasMore bool) {
 		t.Helper()
 		r := callTool(t, s, key, "list_changes", arguments)
 		var frame struct {
@@ -176,7 +176,7 @@ func TestToolChanges(t *testing.T) {
 		}
 		return records, after, hasMore
 	}
-	_, position, hasMore := after(nil)
+	_, position, hasMore := listChanges(nil)
 	if hasMore {
 		t.Fatal("the fixture does not fit")
 	}
@@ -187,13 +187,13 @@ func TestToolChanges(t *testing.T) {
 	pages := 0
 	for hasMore = true; hasMore; pages++ {
 		var records []string
-		records, position, hasMore = after(map[string]any{"after": position, "limit": 200})
+		records, position, hasMore = listChanges(map[string]any{"after": position, "limit": 200})
 		got = append(got, records...)
 	}
 	if pages < 2 || !slices.Equal(got, want) {
 		t.Errorf("%d records in %d pages, want %d in several", len(got), pages, len(want))
 	}
-	if records, _, hasMore := after(map[string]any{"after": position}); len(records) > 0 || hasMore {
+	if records, _, hasMore := listChanges(map[string]any{"after": position}); len(records) > 0 || hasMore {
 		t.Errorf("after the end: %v, has more: %t", records, hasMore)
 	}
 }

@@ -172,15 +172,15 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 // do not exist. The two responses must be indistinguishable. It returns the contents of the table
 // afterwards and, if they differ, a description of the violation.
 func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
-	unknownRequest, usesForeignIDs := a, false
-	unknownRequest.args = maps.Clone(a.args)
+	withUnknownIDs, usesForeignIDs := a, false
+	withUnknownIDs.args = maps.Clone(a.args)
 	for _, f := range pathFields(a.op) {
 		recordID, _ := a.args[f.Name].(string)
 		if _, own := slices.BinarySearch(before.ids[a.tenant.id], recordID); own || !isKnownID(before, recordID) {
 			continue
 		}
 		prefix, _, _ := strings.Cut(recordID, "_")
-		unknownRequest.args[f.Name], usesForeignIDs = prefix+"_zzzzzz", true
+		withUnknownIDs.args[f.Name], usesForeignIDs = prefix+"_zzzzzz", true
 	}
 	if !usesForeignIDs || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
 		return after, "" // an Idempotency-Key and a cursor are bound to the ids, so the repeated call would be rejected for a different reason
@@ -188,7 +188,7 @@ func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResul
 	if got.status < http.StatusBadRequest {
 		return after, "the call found the record of another company"
 	}
-	missing := w.execute(unknownRequest)
+	missing := w.execute(withUnknownIDs)
 	if keyRejected(missing) && !keyRejected(got) { // a rotated key may have expired between the two calls
 		w.issueKeys(a.tenant)
 		return w.dumpTable()

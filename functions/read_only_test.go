@@ -15,15 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// readOnlyTransport is a transport to the engine that fails the test if anything other than a
+// writeCheckingTransport is a transport to the engine that fails the test if anything other than a
 // partition of keys is written to.
-type readOnlyTransport struct {
+type writeCheckingTransport struct {
 	t       *testing.T
 	enabled bool
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *writeCheckingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure a read-only service serves every read, and refuses every other operation without a write.
 func TestReadOnlyService(t *testing.T) {
 	t.Parallel()
-	transport := &readOnlyTransport{t: t}
+	transport := &writeCheckingTransport{t: t}
 	s := start(t, transport)
 	key := s.IssueKey(t)
 	config := s.Config(slog.New(slog.DiscardHandler))

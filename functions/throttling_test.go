@@ -244,16 +244,16 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 		}
 		return codeThrottling
 	}
-	normalCalls, failures := callAllThrottled(t, refuseNone, requests/10)
+	callsPerRequest, failures := callAllThrottled(t, refuseNone, requests/10)
 	if len(failures) > 0 {
 		t.Fatalf("%d failures while nothing is refused: %s", len(failures), failures[0])
 	}
-	throttledCalls, failures := callAllThrottled(t, refuseFifth, requests)
+	throttledCallsPerRequest, failures := callAllThrottled(t, refuseFifth, requests)
 	if float64(len(failures)) > 0.001*requests {
 		t.Errorf("%d of %d requests fail, such as %s", len(failures), requests, failures[0])
 	}
-	if ratio := throttledCalls / normalCalls; ratio > 1.5 || ratio < 1.1 {
-		t.Errorf("requests take %.2f calls, and %.2f while nothing is refused: %.2f times as many, want 1.1 to 1.5", throttledCalls, normalCalls, ratio)
+	if ratio := throttledCallsPerRequest / callsPerRequest; ratio > 1.5 || ratio < 1.1 {
+		t.Errorf("requests take %.2f calls, and %.2f while nothing is refused: %.2f times as many, want 1.1 to 1.5", throttledCallsPerRequest, callsPerRequest, ratio)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 					}
 				}
 				if !strings.Contains(after, "Theirs") && c.kind != "metric-point" || c.kind == "metric-point" && !strings.Contains(after, `"value":1`) {
-					t.Errorf("theirs is gone:\n%s", after)
+					t.Errorf("the stored record is gone:\n%s", after)
 				}
 			}
 		})

@@ -118,18 +118,18 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 // listUnindexed returns the page that a complete index would yield, without using the index. It
 // reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
-	order := func(f Feedback) string { return postedKey(f).SK }
+	sortKeyOf := func(f Feedback) string { return postedKey(f).SK }
 	var matching []Feedback
 	err := table.ForEach(ctx, s.table, allRecords(companyID), func(record Feedback) error {
 		if !f.matches(record) {
 			return nil
 		}
 		if matching = append(matching, record); len(matching) > 4*limit {
-			matching = table.PageOf(matching, order, after, limit+1).Records
+			matching = table.PageOf(matching, sortKeyOf, after, limit+1).Records
 		}
 		return nil
 	})
-	page := table.PageOf(matching, order, after, limit)
+	page := table.PageOf(matching, sortKeyOf, after, limit)
 	texts := table.Page[json.RawMessage]{Next: page.Next, PositionAfter: page.PositionAfter}
 	for i := range page.Records {
 		text, failure := schema.Encode(&page.Records[i])

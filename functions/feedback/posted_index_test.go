@@ -63,8 +63,8 @@ func expectedNewestFirst(records []feedback.Feedback, from, to string, f feedbac
 }
 
 // backfillPostedIndex runs the migration of the index for the test's company.
-func backfillPostedIndex(ctx context.Context, s *apitest.Service, again bool, report func(checked int64)) (filled int64, err error) {
-	return migration.RunCompany(ctx, s.Table, []migration.Migration{feedback.PostedIndex}, s.CompanyID, again, func(p migration.Progress) { report(p.Checked) })
+func backfillPostedIndex(ctx context.Context, s *apitest.Service, recheck bool, report func(checked int64)) (filled int64, err error) {
+	return migration.RunCompany(ctx, s.Table, []migration.Migration{feedback.PostedIndex}, s.CompanyID, recheck, func(p migration.Progress) { report(p.Checked) })
 }
 
 func completePostedIndex(t *testing.T, s *apitest.Service) {

@@ -76,17 +76,17 @@ func queuePartition(companyID string, status ReplyStatus) string {
 }
 
 func keysOf(f Feedback) table.Keys {
-	order := table.JoinKey(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
+	sortKey := table.JoinKey(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
 	source, sentiment := keyPart(f.Source), keyPart(f.Sentiment)
 	keys := table.Keys{
 		Key:  feedbackKey(f.CompanyID, f.ID),
-		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
-		GSI3: table.Key{PK: sentimentPartition(f.CompanyID, source, sentiment), SK: order},
+		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: sortKey},
+		GSI3: table.Key{PK: sentimentPartition(f.CompanyID, source, sentiment), SK: sortKey},
 	}
 	keys.GSI5 = postedKey(f)
 	if f.ReplyStatus != nil {
-		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
-		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
+		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: sortKey}
+		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: sortKey}
 	}
 	switch {
 	case f.hasPostableReply():

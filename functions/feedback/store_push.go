@@ -53,8 +53,8 @@ type identityReference struct {
 	FeedbackID string `store:"feedbackId"`
 }
 
-func referenceKey(companyID string, i identity) table.Key {
-	digest := i.feedbackID()[len(feedbackIDPrefix)+1:]
+func referenceKey(companyID string, ident identity) table.Key {
+	digest := ident.feedbackID()[len(feedbackIDPrefix)+1:]
 	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(referenceKind, digest)}
 }
 
@@ -250,8 +250,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 
 // create creates a record under the derived id. Returns table.ErrExists if a record with that id
 // already exists, or if the identity has been imported under a different id since the lookup.
-func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID string) error {
-	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, i, danglingID))
+func (s Store) create(ctx context.Context, ident identity, f Feedback, danglingID string) error {
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, ident, danglingID))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -262,9 +262,9 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID st
 // createWithReference creates a record under a new id, with a reference to it. Only one of several
 // concurrent pushes can write the reference or replace a dangling one. The others get
 // table.ErrExists.
-func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, danglingID string) error {
+func (s Store) createWithReference(ctx context.Context, ident identity, f Feedback, danglingID string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)
-	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
+	keys := table.Keys{Key: referenceKey(f.CompanyID, ident)}
 	reference := identityReference{SK: keys.SK, FeedbackID: f.ID}
 	write := s.table.WriteCreate(keys, reference)
 	if danglingID != "" {

@@ -159,26 +159,26 @@ func (i identity) attributeValues() table.Item {
 
 // importWrites returns the writes for a record. They are conditional: they fail if the record's
 // identity is stored under a different id, which can be the derived id or the one in its reference.
-func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.Write {
-	derived := i.feedbackID()
+func (s Store) importWrites(f Feedback, ident identity, stored storedMatch) []table.Write {
+	derived := ident.feedbackID()
 	if f.ID == derived {
 		if stored.item != nil {
-			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, i.attributeValues())}
+			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, ident.attributeValues())}
 		}
-		return []table.Write{s.table.WritePut(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, i, stored.danglingID)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.writeReferenceCheck(f.CompanyID, ident, stored.danglingID)}
 	}
-	key := referenceKey(f.CompanyID, i)
+	key := referenceKey(f.CompanyID, ident)
 	referenceWrite := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
 		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingID)})
 	identityCheck := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
-		identityNames, i.attributeValues())
+		identityNames, ident.attributeValues())
 	return []table.Write{s.table.WritePut(keysOf(f), f), referenceWrite, identityCheck}
 }
 
 // writeReferenceCheck returns a condition check that fails if the identity has a reference, unless
 // that reference contains danglingID.
-func (s Store) writeReferenceCheck(companyID string, i identity, danglingID string) table.Write {
-	return s.table.WriteCheck(referenceKey(companyID, i), "attribute_not_exists(pk) OR #to = :astray",
+func (s Store) writeReferenceCheck(companyID string, ident identity, danglingID string) table.Write {
+	return s.table.WriteCheck(referenceKey(companyID, ident), "attribute_not_exists(pk) OR #to = :astray",
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(danglingID)})
 }
 

@@ -62,8 +62,8 @@ func dayAfter(day string) string {
 	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// bucketStartOfDay returns the first day of the bucket that contains the given day.
-func (g Grain) bucketStartOfDay(day string) string {
+// bucketStartFor returns the first day of the bucket that contains the given day.
+func (g Grain) bucketStartFor(day string) string {
 	switch g {
 	case GrainDay:
 		return day

@@ -66,7 +66,7 @@ func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Day
 	}
 	span, stored := spans[grain]
 	if daySpan, ok := spans[GrainDay]; ok && !stored && d.rollupRule().effectiveAggregation() != "" {
-		span, stored = DaySpan{grain.bucketStartOfDay(daySpan.First), grain.bucketStartOfDay(daySpan.Last)}, true
+		span, stored = DaySpan{grain.bucketStartFor(daySpan.First), grain.bucketStartFor(daySpan.Last)}, true
 	}
 	if stored {
 		return fmt.Sprintf("The metric %s has points of grain %s from %s to %s, and none that starts between from and to.", key, grain, span.First, span.Last)

@@ -20,7 +20,7 @@ var pointTexts = map[string]bool{
 func FuzzReadFast(f *testing.F) {
 	for text, want := range pointTexts {
 		if got := new(pointValues).readFast(text, new(Point)); got != want {
-			f.Errorf("quick(%s) = %t, want %t", text, got, want)
+			f.Errorf("readFast(%s) = %t, want %t", text, got, want)
 		}
 		f.Add(text)
 	}
@@ -35,10 +35,10 @@ func FuzzReadFast(f *testing.F) {
 		}
 		parts := []any{&want.Value, &slow.ingested, &want.Currency, &want.BaseValue, &want.Source}
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
-			t.Fatalf("quick reads %q, and encoding/json rejects it: %v", text, err)
+			t.Fatalf("readFast reads %q, and encoding/json rejects it: %v", text, err)
 		}
 		if diff := cmp.Diff(want, got) + cmp.Diff(slow.ingested, quick.ingested); diff != "" {
-			t.Fatalf("cell %q (-want +got):\n%s", text, diff)
+			t.Fatalf("point %q (-want +got):\n%s", text, diff)
 		}
 	})
 }

@@ -225,7 +225,7 @@ func (f bucketFinder) bucketPosition(day *Point) Position {
 	}
 	start, ok := f.starts[*day.TS]
 	if !ok {
-		start = startOfDay(f.grain.bucketStartOfDay(dayOf(*day.TS)))
+		start = startOfDay(f.grain.bucketStartFor(dayOf(*day.TS)))
 		f.starts[*day.TS] = start
 	}
 	return Position{start, id}

@@ -40,11 +40,11 @@ func (q PointQuery) window() dayRange {
 // dayWindow returns the days of all buckets that start in the range returned by window.
 func (q PointQuery) dayWindow() dayRange {
 	w := q.window()
-	if w.from != "" && q.Grain.bucketStartOfDay(w.from) != w.from { // the bucket that contains the day w.from starts before the window
-		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.bucketStartOfDay(w.from)))
+	if w.from != "" && q.Grain.bucketStartFor(w.from) != w.from { // the bucket that contains the day w.from starts before the window
+		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.bucketStartFor(w.from)))
 	}
 	if w.to != "" {
-		w.to = q.Grain.lastDayOf(q.Grain.bucketStartOfDay(w.to))
+		w.to = q.Grain.lastDayOf(q.Grain.bucketStartFor(w.to))
 	}
 	return w
 }

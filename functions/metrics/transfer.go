@@ -142,25 +142,25 @@ func namesWithAliases(keys []string) (out []string) {
 
 // importDefinitions stores definitions, and replaces existing ones with the same key. Returns an
 // error if the metric has been defined under its other name since the file was checked.
-func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) error {
-	_, _, err := s.putAllDefinitions(ctx, companyID, definitions, true, file)
+func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, fileHasName transfer.FileHasName) error {
+	_, _, err := s.putAllDefinitions(ctx, companyID, definitions, true, fileHasName)
 	return err
 }
 
 // addDefinitions stores definitions whose keys are not defined yet, and returns how many it skipped
 // because their keys are already defined.
-func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) (skipped int, err error) {
-	skipped, _, err = s.putAllDefinitions(ctx, companyID, definitions, false, file)
+func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, fileHasName transfer.FileHasName) (skipped int, err error) {
+	skipped, _, err = s.putAllDefinitions(ctx, companyID, definitions, false, fileHasName)
 	return skipped, err
 }
 
 // putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
 // the last one is stored. The returned map has the stored id of each definition, by key.
-func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, ids map[string]string, err error) {
+func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, fileHasName transfer.FileHasName) (skipped int, ids map[string]string, err error) {
 	ids = map[string]string{}
 	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })
 	for batch := range slices.Chunk(latest, importBatchMax) {
-		n, err := s.putDefinitions(ctx, companyID, batch, replace, file, ids)
+		n, err := s.putDefinitions(ctx, companyID, batch, replace, fileHasName, ids)
 		if err != nil {
 			return skipped, ids, err
 		}
@@ -170,8 +170,8 @@ func (s Store) putAllDefinitions(ctx context.Context, companyID string, definiti
 }
 
 // importPoints stores points, and creates definitions for metrics that have none.
-func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
-	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, file)
+func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) error {
+	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, fileHasName)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 
 // addPointLines stores only the points that are not stored yet, and is otherwise like importPoints.
 // It returns how many points it skipped.
-func (s Store) addPointLines(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
-	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, file)
+func (s Store) addPointLines(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) (skipped int, err error) {
+	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, fileHasName)
 	if err != nil {
 		return 0, err
 	}
@@ -190,7 +190,7 @@ func (s Store) addPointLines(ctx context.Context, companyID string, lines []poin
 
 // preparePoints converts lines to points. It also returns a map from metric key to definition
 // id, and creates a definition for each metric that has none.
-func (s Store) preparePoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
+func (s Store) preparePoints(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	definitions := map[string]Definition{}
@@ -198,7 +198,7 @@ func (s Store) preparePoints(ctx context.Context, companyID string, lines []poin
 		points[i] = lines[i].Point
 		definitions[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
 	}
-	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(definitions)), false, file)
+	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(definitions)), false, fileHasName)
 	return points, ids, err
 }
 

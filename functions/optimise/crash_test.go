@@ -67,9 +67,9 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 
 // sortKeysIn returns the sort keys in a partition of the area, except those of responses stored for
 // an Idempotency-Key.
-func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
+func sortKeysIn(t *testing.T, s *apitest.Service, moreParts ...string) (out []string) {
 	t.Helper()
-	collection := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
+	collection := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", moreParts...), Consistent: true}
 	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, collection)

@@ -18,7 +18,7 @@ func TestCreateGoal(t *testing.T) {
 	s := start(t)
 	importRecords(t, s, "site", `{"id":"sit_a"}`)
 	const op = "create_optimise_goal"
-	with := func(name string, value any) map[string]any {
+	withField := func(name string, value any) map[string]any {
 		args := map[string]any{"siteId": "sit_a", "name": "Bought", "kind": "path", "matchType": "exact", "pattern": "/thanks"}
 		if args[name] = value; value == nil {
 			delete(args, name)
@@ -26,32 +26,32 @@ func TestCreateGoal(t *testing.T) {
 		return args
 	}
 	withPattern := func(match, pattern string) map[string]any {
-		args := with("matchType", match)
+		args := withField("matchType", match)
 		args["pattern"] = pattern
 		return args
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "least", Op: op, Args: with("value", nil), WantFields: map[string]any{
+		{Name: "least", Op: op, Args: withField("value", nil), WantFields: map[string]any{
 			"companyId": s.CompanyID, "siteId": "sit_a", "name": "Bought", "kind": "path", "matchType": "exact", "pattern": "/thanks", "value": nil, "order": nil,
 			"active": true, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
 		}},
 		{Name: "most", Op: op, Args: map[string]any{
 			"siteId": "sit_a", "name": strings.Repeat("n", 200), "kind": "event", "matchType": "regex", "pattern": `^a|b\d+$`, "value": -0.5, "order": -3, "active": false,
 		}, WantFields: map[string]any{"kind": "event", "matchType": "regex", "pattern": `^a|b\d+$`, "value": -0.5, "order": -3, "active": false}},
-		{Name: "pattern of 500", Op: op, Args: with("pattern", strings.Repeat("é", 500)), WantFields: map[string]any{"pattern": strings.Repeat("é", 500)}},
-		{Name: "pattern of 501", Op: op, Args: with("pattern", strings.Repeat("é", 501)), Want: 400, WantMessage: "body.pattern: must have at most 500 characters, has 501"},
-		{Name: "empty pattern", Op: op, Args: with("pattern", ""), Want: 400, WantMessage: "body.pattern: must not be empty"},
-		{Name: "no pattern", Op: op, Args: with("pattern", nil), Want: 400, WantMessage: "body.pattern: is required"},
-		{Name: "no kind", Op: op, Args: with("kind", nil), Want: 400, WantMessage: "body.kind: is required"},
-		{Name: "no match", Op: op, Args: with("matchType", nil), Want: 400, WantMessage: "body.matchType: is required"},
-		{Name: "no name", Op: op, Args: with("name", nil), Want: 400, WantMessage: "body.name: is required"},
+		{Name: "pattern of 500", Op: op, Args: withField("pattern", strings.Repeat("é", 500)), WantFields: map[string]any{"pattern": strings.Repeat("é", 500)}},
+		{Name: "pattern of 501", Op: op, Args: withField("pattern", strings.Repeat("é", 501)), Want: 400, WantMessage: "body.pattern: must have at most 500 characters, has 501"},
+		{Name: "empty pattern", Op: op, Args: withField("pattern", ""), Want: 400, WantMessage: "body.pattern: must not be empty"},
+		{Name: "no pattern", Op: op, Args: withField("pattern", nil), Want: 400, WantMessage: "body.pattern: is required"},
+		{Name: "no kind", Op: op, Args: withField("kind", nil), Want: 400, WantMessage: "body.kind: is required"},
+		{Name: "no match", Op: op, Args: withField("matchType", nil), Want: 400, WantMessage: "body.matchType: is required"},
+		{Name: "no name", Op: op, Args: withField("name", nil), Want: 400, WantMessage: "body.name: is required"},
 		{Name: "no regex", Op: op, Args: withPattern("regex", "a("), Want: 400, WantMessage: "body.pattern: with matchType regex, pattern must be a regular expression of RE2: error parsing regexp: missing closing )"},
 		{Name: "not of RE2", Op: op, Args: withPattern("regex", `(?=a)`), Want: 400, WantMessage: "body.pattern: with matchType regex"},
 		{Name: "a parenthesis elsewhere", Op: op, Args: withPattern("contains", "a("), WantFields: map[string]any{"pattern": "a("}},
-		{Name: "order is whole", Op: op, Args: with("order", 1.5), Want: 400, WantMessage: "body.order: must be a whole number"},
+		{Name: "order is whole", Op: op, Args: withField("order", 1.5), Want: 400, WantMessage: "body.order: must be a whole number"},
 		{Name: "all problems", Op: op, Args: map[string]any{"siteId": "sit_a", "name": "", "kind": "page", "matchType": "regex", "pattern": "["}, Want: 400,
 			WantMessage: "body.name: must not be empty\nbody.kind: must be one of path, event\nbody.pattern: with matchType regex"},
-		{Name: "no such site", Op: op, Args: with("siteId", "sit_none"), Want: 404, WantCode: "not_found"},
+		{Name: "no such site", Op: op, Args: withField("siteId", "sit_none"), Want: 404, WantCode: "not_found"},
 		{Name: "nothing else was stored", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 4 {
 				t.Errorf("%d goals: %s", n, r.Body)

@@ -47,14 +47,14 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.getAudit),
 		api.Define(api.Spec{
 			ID: "create_optimise_audit", Method: "POST", Path: auditPath, Scope: auth.OptimiseWrite, Effect: api.Create,
-			Class: auth.ClassPush, BodyBytes: auditBodyMax,
+			Class: auth.ClassPush, BodyBytesMax: auditBodyMax,
 			Changes:     []change.Type{change.Audit},
 			Summary:     "Store an audit of a site",
 			Description: "Runs none: somebody else did. Returns it without its findings.",
 		}, s.createAudit),
 		api.Define(api.Spec{
 			ID: "update_optimise_audit", Method: "PATCH", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Write,
-			Class: auth.ClassPush, BodyBytes: auditBodyMax, Errors: []fault.Code{fault.Conflict},
+			Class: auth.ClassPush, BodyBytesMax: auditBodyMax, Errors: []fault.Code{fault.Conflict},
 			Changes:     []change.Type{change.Audit},
 			Summary:     "Update an audit",
 			Description: "Changes only what is sent; returns it without its findings.",

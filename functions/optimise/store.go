@@ -44,6 +44,6 @@ const (
 	noStatus     = "none" // stands for a null status, which an import may contain
 )
 
-func partition(companyID string, narrower ...string) string {
-	return table.Partition(companyID, area, narrower...)
+func partition(companyID string, moreParts ...string) string {
+	return table.Partition(companyID, area, moreParts...)
 }

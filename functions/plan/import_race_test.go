@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemImportOver returns the record type for importing items. Its table calls go through the given
-// transport.
-func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
+// itemImportWithTransport returns the record type for importing items. Its table calls go through
+// the given transport.
+func itemImportWithTransport(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewWithTransport(t, plan.Operations, transport).Table)[1]
 }
@@ -59,7 +59,7 @@ func TestImportLosesRace(t *testing.T) {
 					var slugOwner any
 					transport := &beforeCallTransport{beforeCall: func() { slugOwner = race.intrude(s, key) }}
 					transport.callNumber.Store(at)
-					err := write(itemImportOver(t, s, transport), s, records)
+					err := write(itemImportWithTransport(t, s, transport), s, records)
 					if reached = transport.calls.Load() >= at; !reached {
 						if err != nil {
 							t.Error(err)

@@ -120,9 +120,9 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 			transport := &crashAfterTransport{next: http.DefaultTransport}
 			transport.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
-			dying := apitest.NewWithTransport(t, plan.Operations, transport)
-			dying.Clock.Advance(-c.ago)
-			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {
+			crashing := apitest.NewWithTransport(t, plan.Operations, transport)
+			crashing.Clock.Advance(-c.ago)
+			if _, err := plan.NewStore(crashing.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {
 				t.Fatalf("the publish did not die after its lease: %v", err)
 			}
 			counter := &apitest.RoundTripCounter{}

@@ -63,11 +63,11 @@ func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepar
 // `current` is the board's live version at the time of that read. If two or more went live, the
 // state no longer shows whether the item was live in the version after `current`.
 func (l liveState) isTooNewFor(current *int64) bool {
-	readVersion := int64(0)
+	currentVersion := int64(0)
 	if current != nil {
-		readVersion = *current
+		currentVersion = *current
 	}
-	return l.PreparedVersion != nil && *l.PreparedVersion > readVersion+1
+	return l.PreparedVersion != nil && *l.PreparedVersion > currentVersion+1
 }
 
 // liveVersions is a record that holds the live version of each published board, one attribute per
@@ -83,14 +83,14 @@ func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 		VersionAndTime []string `store:"head"` // version, time
 	}
 	if err := table.Decode(table.Item{"head": l[boardID]}, &record); err != nil {
-		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
+		return nil, fmt.Errorf("live version of board %s: %w", boardID, err)
 	}
 	if len(record.VersionAndTime) != 2 {
-		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.VersionAndTime)
+		return nil, fmt.Errorf("live version of board %s: %q is not a version and a time", boardID, record.VersionAndTime)
 	}
 	version, err := strconv.ParseInt(record.VersionAndTime[0], 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
+		return nil, fmt.Errorf("live version of board %s: %w", boardID, err)
 	}
 	return &version, nil
 }

@@ -187,12 +187,12 @@ func TestPublishOfAnySizeCrashes(t *testing.T) {
 func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, duringCall bool) (crashed, published bool) {
 	t.Helper()
 	m := &apitest.CrashingTransport{}
-	dying := apitest.NewWithTransport(t, plan.Operations, m)
-	dying.CompanyID = b.CompanyID
+	crashing := apitest.NewWithTransport(t, plan.Operations, m)
+	crashing.CompanyID = b.CompanyID
 	b.Clock.Advance(time.Minute) // so that no rate limit is reached
-	dying.Clock.Advance(b.Clock.Now().Sub(dying.Clock.Now()))
+	crashing.Clock.Advance(b.Clock.Now().Sub(crashing.Clock.Now()))
 	m.CrashAfter(calls, duringCall)
-	r := dying.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	r := crashing.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	where := fmt.Sprintf("death after %d calls: %d %s", calls, r.Status, r.Body)
 	if r.Status != http.StatusOK && r.Status < http.StatusInternalServerError {
 		t.Errorf("%s: the status is that of a refused request", where)

@@ -162,8 +162,8 @@ func TestPublishCrashes(t *testing.T) {
 
 		transport := &crashAfterTransport{next: http.DefaultTransport}
 		transport.callsLeft.Store(calls)
-		dying := apitest.NewWithTransport(t, plan.Operations, transport)
-		store := plan.NewStore(dying.Table)
+		crashing := apitest.NewWithTransport(t, plan.Operations, transport)
+		store := plan.NewStore(crashing.Table)
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := store.Publish(ctx, s.CompanyID, "brd_1", func(string) error { return nil })
 		cancel()

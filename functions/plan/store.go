@@ -69,8 +69,8 @@ func slugKey(companyID, boardID, slug string) table.Key {
 	return recordKey(companyID, slugKind, boardID, slug)
 }
 
-func boardPartition(companyID, boardID string, narrower ...string) string {
-	return table.Partition(companyID, area, append([]string{boardPart, boardID}, narrower...)...)
+func boardPartition(companyID, boardID string, moreParts ...string) string {
+	return table.Partition(companyID, area, append([]string{boardPart, boardID}, moreParts...)...)
 }
 
 // storedBoard is a board as stored, with the location of its live snapshot.

@@ -52,7 +52,7 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 	}
 	shown := Snapshot{BoardID: boardID, Version: *b.PublishedVersion, PublishedAt: b.PublishedAt, Live: true}
 	if version != nil && *version != *b.PublishedVersion {
-		v, err := s.version(ctx, b, *version)
+		v, err := s.readVersion(ctx, b, *version)
 		if err != nil {
 			return Snapshot{}, err
 		}
@@ -165,7 +165,7 @@ func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, sn
 }
 
 // readVersion reads a version that the board has reached, or returns fault.NotFound.
-func (s Store) version(ctx context.Context, b storedBoard, version int64) (storedVersion, error) {
+func (s Store) readVersion(ctx context.Context, b storedBoard, version int64) (storedVersion, error) {
 	errNoVersion := fault.New(fault.NotFound, "the board has no version %d; the live one and the %d before it are kept", version, versionsKept)
 	if version < 1 || version > *b.PublishedVersion {
 		return storedVersion{}, errNoVersion
@@ -185,7 +185,7 @@ func (s Store) readVersionContent(ctx context.Context, b storedBoard, v storedVe
 	if err == nil {
 		return content, nil
 	}
-	if _, versionErr := s.version(ctx, b, v.Version); errors.As(versionErr, &gone) && gone.Code == fault.NotFound {
+	if _, versionErr := s.readVersion(ctx, b, v.Version); errors.As(versionErr, &gone) && gone.Code == fault.NotFound {
 		return nil, gone
 	}
 	return content, err
@@ -219,7 +219,7 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	if p.board.PublishedVersion == nil {
 		return p, errNeverPublished
 	}
-	v, err := s.version(ctx, p.board, version)
+	v, err := s.readVersion(ctx, p.board, version)
 	if err != nil {
 		return p, err
 	}

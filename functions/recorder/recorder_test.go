@@ -68,8 +68,8 @@ func TestWhatIsAChange(t *testing.T) {
 	counted := image(key, "itm_1", 2, "key_9")
 	counted["children"] = table.Number(1)
 	imported := image(key, "itm_1", 3, table.ImportWriter)
-	keyIn := func(area, sk string, narrower ...string) table.Key {
-		return table.Key{PK: table.Partition(s.CompanyID, area, narrower...), SK: sk}
+	keyIn := func(area, sk string, moreParts ...string) table.Key {
+		return table.Key{PK: table.Partition(s.CompanyID, area, moreParts...), SK: sk}
 	}
 	newItemRecord := func(key table.Key) change.StreamRecord {
 		return change.StreamRecord{Key: key, New: image(key, "x_1", 1, "")}

@@ -95,8 +95,8 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			api.AddNote(op, func(context.Context, api.Caller, emptyInput, string) string { return "" })
 		},
 		"a limit of 262144 bytes is not an exception": func() {
-			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
-			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
+			define[emptyInput](func(s *api.Spec) { s.BodyBytesMax = 256<<10 + 1 })()
+			define[emptyInput](func(s *api.Spec) { s.BodyBytesMax = 256 << 10 })()
 		},
 		"no class slow":           define[emptyInput](func(s *api.Spec) { s.Class = "slow" }),
 		"with a slash":            define[emptyInput](func(s *api.Spec) { s.Path = "v1/items" }),

@@ -150,7 +150,7 @@ func readAll(r *http.Request, limit int) ([]byte, error) {
 // needsAuthFirst reports whether the body may be larger than bodyBytesMax. If so, the key and its
 // scope are checked before the body is read.
 func (h httpArguments) needsAuthFirst(op *Operation) bool {
-	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
+	return op.BodyBytesMax > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 
 // CheckUpload authorises a large upload before its body is read. It returns an error if the key,
@@ -158,7 +158,7 @@ func (h httpArguments) needsAuthFirst(op *Operation) bool {
 // server can stop the upload.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
-	if err != nil || op.BodyBytes == 0 {
+	if err != nil || op.BodyBytesMax == 0 {
 		return nil // ServeHTTP rejects an unknown path or method, and otherwise reads no more than bodyBytesMax
 	}
 	token, err := auth.ParseHeader(r.Header.Values("Authorization"))

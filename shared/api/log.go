@@ -66,7 +66,7 @@ type LogLine struct {
 	Bytes      int // the size of the body of the HTTP response
 	Time       time.Time
 	Duration   time.Duration
-	Units      table.Usage
+	Usage      table.Usage
 	Err        error // in full, including the details that are not sent to the caller
 	Failures   error // failures that did not change the response; logged as "note"
 }
@@ -87,7 +87,7 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	attributes = append(attributes,
 		slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status), slog.Int("bytes", r.Bytes),
 		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Duration.Microseconds())/1000),
-		slog.Int("TableCalls", r.Units.Calls), slog.Float64("ReadUnits", r.Units.Read), slog.Float64("WriteUnits", r.Units.Write),
+		slog.Int("TableCalls", r.Usage.Calls), slog.Float64("ReadUnits", r.Usage.Read), slog.Float64("WriteUnits", r.Usage.Write),
 	)
 	if r.Trace != (Trace{}) {
 		attributes = append(attributes, slog.String("traceId", r.Trace.ID), slog.String("parentId", r.Trace.ParentID))

@@ -48,7 +48,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
 		RequestIDs: gateway.RequestIDs{Extended: "ext=", Gateway: "gw", Lambda: "fn", Trace: "1-a"}, Bytes: 9, Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Duration: 1500 * time.Microsecond,
-		Units: table.Usage{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
+		Usage: table.Usage{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
 	v := loggedFields(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])

@@ -41,19 +41,19 @@ func (e Effect) Repeatable() bool { return e != Create }
 // Spec declares one operation, except for its input and output types. Routes, tools, the OpenAPI
 // document, permissions and sample events are generated from it.
 type Spec struct {
-	ID          string // snake_case verb_noun; also the tool's name and the operationId
-	Method      string
-	Path        string     // contains {parameters}; {companyId} needs no input field, because the pipeline checks it
-	Scope       auth.Scope // if empty, any valid key may call the operation
-	DraftScope  auth.Scope // a scope contained in Scope; a key with DraftScope but not Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, only a key with Scope can call the operation
-	Effect      Effect
-	Class       auth.Class    // if empty, ClassRead or ClassWrite, depending on the effect
-	Summary     string        // one line
-	Description string        // what the summary leaves out; may be empty
-	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
-	NotTool     bool          // true if it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should call it
-	Errors      []fault.Code  // codes that the function may return, in addition to the common ones
-	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
+	ID           string // snake_case verb_noun; also the tool's name and the operationId
+	Method       string
+	Path         string     // contains {parameters}; {companyId} needs no input field, because the pipeline checks it
+	Scope        auth.Scope // if empty, any valid key may call the operation
+	DraftScope   auth.Scope // a scope contained in Scope; a key with DraftScope but not Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, only a key with Scope can call the operation
+	Effect       Effect
+	Class        auth.Class    // if empty, ClassRead or ClassWrite, depending on the effect
+	Summary      string        // one line
+	Description  string        // what the summary leaves out; may be empty
+	BodyBytesMax int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
+	NotTool      bool          // true if it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should call it
+	Errors       []fault.Code  // codes that the function may return, in addition to the common ones
+	Changes      []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
 
 // Operation is a declared operation with its types and its function.
@@ -255,8 +255,8 @@ func (op Operation) check() error {
 		return fmt.Errorf("a GET changes nothing")
 	case !slices.Contains(auth.Classes(), op.Class):
 		return fmt.Errorf("no class %s", op.Class)
-	case op.BodyBytes != 0 && op.BodyBytes <= bodyBytesMax:
-		return fmt.Errorf("a limit of %d bytes is not an exception", op.BodyBytes)
+	case op.BodyBytesMax != 0 && op.BodyBytesMax <= bodyBytesMax:
+		return fmt.Errorf("a limit of %d bytes is not an exception", op.BodyBytesMax)
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
@@ -333,7 +333,7 @@ func (op Operation) BodyRequired() bool {
 
 // BodyLimit returns the maximum size of a request's body over HTTP, in bytes. The arguments of a
 // tool are always limited to 256 KB.
-func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
+func (op Operation) BodyLimit() int { return max(op.BodyBytesMax, bodyBytesMax) }
 
 // HasCompanyID reports whether the path contains the id of the company. Every path except that of
 // list_companies does.

@@ -110,7 +110,7 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 		Trace: t.trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
-		line.Units, line.Failures = t.request.Usage(), t.request.Failures()
+		line.Usage, line.Failures = t.request.Usage(), t.request.Failures()
 	}
 	deferred := gateway.AfterResponse(ctx, func(f gateway.FinalResponse) {
 		line.setFinal(f)

@@ -267,7 +267,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failedCtx).Finish(failedCtx, nil); r != nil || err != nil {
-		t.Fatalf("end of the failed: response %+v and error %v, want neither", r, err)
+		t.Fatalf("end of the failed request: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.contextWith(f.identityWithOtherArguments(1))); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
@@ -277,7 +277,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failedCtx).Finish(failedCtx, nil); r != nil || err != nil {
-		t.Errorf("second end of the failed: response %+v and error %v, want neither", r, err)
+		t.Errorf("second end of the failed request: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)

@@ -318,8 +318,8 @@ func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.Updat
 // theoretical arrival time has passed, and a wrong guess is retried. If refuse is false, naiveAdmit
 // also retries a charge that found an empty bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
-	at := bucketKey{token.Hash, auth.ClassRead}
-	known := s.cache.get(at)
+	bucketID := bucketKey{token.Hash, auth.ClassRead}
+	known := s.cache.get(bucketID)
 	for range attemptsMax {
 		now := s.now().UnixNano()
 		interval := int64(known.quota.Interval())
@@ -339,14 +339,14 @@ func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 		var failed *types.ConditionalCheckFailedException
 		if err == nil {
 			known.tat = numberOf(out.Attributes[modelTATAttribute])
-			s.cache.setIfNewer(at, known)
+			s.cache.setIfNewer(bucketID, known)
 			return nil
 		}
 		if !errors.As(err, &failed) {
 			return err
 		}
 		known.quota, known.tat = auth.Quota(numberOf(failed.Item["quotaRead"])), numberOf(failed.Item[modelTATAttribute])
-		s.cache.setIfNewer(at, known)
+		s.cache.setIfNewer(bucketID, known)
 		if refuse && known.tat > latest {
 			return auth.NewQuotaExceededError(auth.ClassRead)
 		}

@@ -62,8 +62,8 @@ const admissionTokenPrefix = "a"
 // admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
 // changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
-	bucket := bucketKey{token.Hash, class}
-	known := s.cache.get(bucket)
+	bucketID := bucketKey{token.Hash, class}
+	known := s.cache.get(bucketID)
 	for range attemptsMax {
 		now := s.now()
 		charge, hasRoom := known.quota.Charge(known.tat, now)
@@ -73,7 +73,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 				return auth.Admission{}, err
 			}
 			now = s.now()
-			known = s.cache.store(bucket, key)
+			known = s.cache.store(bucketID, key)
 			if err := key.checkAdmission(scopes, class, now); err != nil {
 				return auth.Admission{Quota: known.quota.StateAt(known.tat, now)}, err
 			}
@@ -82,14 +82,14 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 		if charge.Start != 0 && known.info != nil {
 			// Remember this charge before it is written, so that concurrent requests in this
 			// process start from it, instead of all assuming a full bucket.
-			s.cache.setIfNewer(bucket, cachedBucket{known.quota, charge.Start, known.info})
+			s.cache.setIfNewer(bucketID, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionTokenPrefix)
 		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scopes, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		switch {
 		case err == nil:
-			return s.admissionAfter(bucket, known, out.Attributes, now)
+			return s.admissionAfter(bucketID, known, out.Attributes, now)
 		case !errors.As(err, &failed):
 			return auth.Admission{}, fmt.Errorf("admit: %w", err)
 		}
@@ -97,7 +97,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 		if err != nil {
 			return auth.Admission{}, err
 		}
-		known = s.cache.store(bucket, key)
+		known = s.cache.store(bucketID, key)
 		if key.AdmissionToken == writeToken { // this write succeeded, but its response was lost and the SDK retried it
 			return known.admission(now), nil
 		}
@@ -110,16 +110,16 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 
 // admissionAfter returns the admission after a successful write, from the attributes that the write
 // returned. The write's condition has verified the key.
-func (s *Store) admissionAfter(bucket bucketKey, known cachedBucket, attributes table.Item, now time.Time) (auth.Admission, error) {
+func (s *Store) admissionAfter(bucketID bucketKey, known cachedBucket, attributes table.Item, now time.Time) (auth.Admission, error) {
 	var key storedKey
 	if err := table.Decode(attributes, &key); err != nil {
 		return auth.Admission{}, fmt.Errorf("admit: %w", err)
 	}
-	_, known.tat = key.bucket(bucket.class)
+	_, known.tat = key.bucket(bucketID.class)
 	if known.info == nil {
 		known.info = keyInfoOf(key)
 	}
-	s.cache.setIfNewer(bucket, known)
+	s.cache.setIfNewer(bucketID, known)
 	return known.admission(now), nil
 }
 

@@ -47,38 +47,38 @@ const bucketCacheMax = 10_000
 
 // get returns the last known state of a bucket. It assumes that an unknown bucket is full and
 // has the default quota.
-func (m *bucketCache) get(bucket bucketKey) cachedBucket {
+func (m *bucketCache) get(bucketID bucketKey) cachedBucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if b, ok := m.buckets[bucket]; ok {
+	if b, ok := m.buckets[bucketID]; ok {
 		return b
 	}
-	return cachedBucket{quota: auth.DefaultQuota(bucket.class)}
+	return cachedBucket{quota: auth.DefaultQuota(bucketID.class)}
 }
 
 // store remembers the bucket of a stored record and returns it.
-func (m *bucketCache) store(bucket bucketKey, key storedKey) cachedBucket {
+func (m *bucketCache) store(bucketID bucketKey, key storedKey) cachedBucket {
 	b := cachedBucket{info: keyInfoOf(key)}
-	b.quota, b.tat = key.bucket(bucket.class)
+	b.quota, b.tat = key.bucket(bucketID.class)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set(bucket, b)
+	m.set(bucketID, b)
 	return b
 }
 
 // setIfNewer remembers the state after an admission, unless a later state is known, because
 // responses can arrive out of order.
-func (m *bucketCache) setIfNewer(bucket bucketKey, b cachedBucket) {
+func (m *bucketCache) setIfNewer(bucketID bucketKey, b cachedBucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.buckets[bucket]; !ok || b.tat >= known.tat || b.quota != known.quota {
-		m.set(bucket, b)
+	if known, ok := m.buckets[bucketID]; !ok || b.tat >= known.tat || b.quota != known.quota {
+		m.set(bucketID, b)
 	}
 }
 
-func (m *bucketCache) set(bucket bucketKey, b cachedBucket) {
-	if _, ok := m.buckets[bucket]; !ok && len(m.buckets) >= bucketCacheMax {
+func (m *bucketCache) set(bucketID bucketKey, b cachedBucket) {
+	if _, ok := m.buckets[bucketID]; !ok && len(m.buckets) >= bucketCacheMax {
 		clear(m.buckets) // a forgotten bucket costs one extra call
 	}
-	m.buckets[bucket] = b
+	m.buckets[bucketID] = b
 }

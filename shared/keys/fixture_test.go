@@ -60,12 +60,12 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	c := &callCounter{}
-	f := newFixtureOver(t, c)
+	f := newFixtureWithTransport(t, c)
 	f.counter = c
 	return f
 }
 
-func newFixtureOver(t *testing.T, transport http.RoundTripper) *fixture {
+func newFixtureWithTransport(t *testing.T, transport http.RoundTripper) *fixture {
 	t.Helper()
 	f := &fixture{}
 	f.Service = apitest.NewWithTransport(t, func(*table.Client) []api.Operation { return nil }, transport)

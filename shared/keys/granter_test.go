@@ -46,7 +46,7 @@ func TestExpiredGranter(t *testing.T) {
 	} {
 		after, want := c.after, c.want
 		p := &clockAdvancingTransport{}
-		f := newFixtureOver(t, p)
+		f := newFixtureWithTransport(t, p)
 		granterKey, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
 		other, _ := f.issue(t, keys.Grant{Scopes: scopes})
 		before, err := f.Keys.List(t.Context(), f.CompanyID)
@@ -73,7 +73,7 @@ func TestExpiredGranter(t *testing.T) {
 // Ensure a key is found only by its own secret, not by another secret with the same ids.
 func TestKeyOfToken(t *testing.T) {
 	t.Parallel()
-	f := newFixtureOver(t, nil)
+	f := newFixtureWithTransport(t, nil)
 	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
 	forged, err := auth.Mint(f.CompanyID, key.ID, rand.Reader)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, err
 func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
 	c := &queryCountingTransport{}
-	s := newFixtureOver(t, c)
+	s := newFixtureWithTransport(t, c)
 	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.consistentQueries.Load() != c.queries.Load() {
 		t.Errorf("%v, %d of %d queries are consistent", err, c.consistentQueries.Load(), c.queries.Load())
 	}

@@ -34,7 +34,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 	apitest.SkipIfShort(t)
 	for _, quota := range []auth.Quota{10, 1_000_000} {
 		l := &responseLosingTransport{}
-		f := newFixtureOver(t, l)
+		f := newFixtureWithTransport(t, l)
 		f.setQuota(t, auth.ClassWrite, quota)
 		before, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassWrite)
 		if err != nil {

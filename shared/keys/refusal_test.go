@@ -225,7 +225,7 @@ func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 func TestCorruptResponse(t *testing.T) {
 	t.Parallel()
 	l := &tamperingTransport{oldText: `"tatRead":{"N":"1`}
-	f := newFixtureOver(t, l)
+	f := newFixtureWithTransport(t, l)
 	for _, wrong := range []string{`"tatRead":{"N":"5`, `"tatRead":{"N":"2`, `"tatRead":{"N":"`} {
 		l.newText = wrong
 		l.timesLeft.Store(1)
@@ -268,7 +268,7 @@ func TestRefusalsShareReads(t *testing.T) {
 	calls := &callCounter{}
 	trips := &apitest.RoundTripCounter{Transport: calls}
 	g := &gatedTransport{next: trips}
-	f := newFixtureOver(t, g)
+	f := newFixtureWithTransport(t, g)
 	s := f.otherProcess()
 	f.setQuota(t, auth.ClassRead, 1)
 	if _, err := f.admit(s, auth.ClassRead); err != nil {
@@ -331,7 +331,7 @@ func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestFailuresAreReported(t *testing.T) {
 	t.Parallel()
 	l := &failingTransport{}
-	f := newFixtureOver(t, l)
+	f := newFixtureWithTransport(t, l)
 	ctx := t.Context()
 	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // can be called only once for each key
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
@@ -403,7 +403,7 @@ func TestFailuresAreReported(t *testing.T) {
 func TestAdmitGivesUp(t *testing.T) {
 	t.Parallel()
 	m := &contendedTransport{}
-	f := newFixtureOver(t, m)
+	f := newFixtureWithTransport(t, m)
 	f.Keys = f.otherProcess()
 	m.enabled.Store(true)
 	_, err := f.admit(f.Keys, auth.ClassRead)

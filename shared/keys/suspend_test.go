@@ -87,7 +87,7 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &beforeTransactionTransport{}
-	f := newFixtureOver(t, s)
+	f := newFixtureWithTransport(t, s)
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}

@@ -11,14 +11,14 @@ func Nearest(sent string, names []string) string {
 		return ""
 	}
 	sent = normalizeName(sent)
-	best, maxDistance := "", len(sent)/3
+	best, distanceMax := "", len(sent)/3
 	for _, name := range names {
 		other := normalizeName(name)
-		if len(other) > len(sent)+maxDistance || len(other) < len(sent)-maxDistance {
+		if len(other) > len(sent)+distanceMax || len(other) < len(sent)-distanceMax {
 			continue // the work grows with the square of the length
 		}
-		if d := distance(sent, other); d <= maxDistance && sent != "" {
-			best, maxDistance = name, d-1
+		if d := distance(sent, other); d <= distanceMax && sent != "" {
+			best, distanceMax = name, d-1
 		}
 	}
 	if best != "" || len(sent) < minPartChars {

@@ -137,11 +137,11 @@ func FuzzParseLarge(f *testing.F) {
 			t.Fatalf("%q is too large", text)
 		}
 		if (whole == nil) != (withRaw == nil) || (len(problems) == 0) != (len(rawProblems) == 0) || len(whole) != len(withRaw) {
-			t.Fatalf("%q: %v %v, cut %v %v", text, whole, problems, withRaw, rawProblems)
+			t.Fatalf("%q: %v %v, with a raw value %v %v", text, whole, problems, withRaw, rawProblems)
 		}
 		value, present := withRaw.Get("a")
 		if raw, ok := value.(json.RawMessage); ok && !json.Valid(raw) || ok != (present && value != nil) {
-			t.Fatalf("%q: the cut value is %v, want valid JSON", text, value)
+			t.Fatalf("%q: the raw value is %v, want valid JSON", text, value)
 		}
 	})
 }

@@ -175,7 +175,7 @@ func decodeField(problems []string, f reflect.StructField, path string, target r
 	return problems
 }
 
-func decodeScalar(f reflect.StructField, target reflect.Value, value any) (message string) {
+func decodeScalar(f reflect.StructField, target reflect.Value, value any) (problem string) {
 	a := argument{json: value}
 	switch target.Kind() {
 	case reflect.String:

@@ -241,7 +241,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 				accepted++
 			}
 			if (schemaErr == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
-				t.Errorf("%s\nours: %v\nreferee: %v", body, problems, schemaErr)
+				t.Errorf("%s\nours: %v\nreference: %v", body, problems, schemaErr)
 			}
 		}
 		if accepted < total/10 || accepted > total*9/10 {
@@ -270,7 +270,7 @@ func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
 				_, problems := bindBody(reflect.TypeFor[shapes](), shapeFields, body)
 				checked++
 				if (schemaErr == nil) != (len(problems) == 0) && !looserSchemaPattern.MatchString(body) {
-					t.Errorf("%s\nours: %v\nreferee: %v", body, problems, schemaErr)
+					t.Errorf("%s\nours: %v\nreference: %v", body, problems, schemaErr)
 				}
 			}
 		}

@@ -50,7 +50,7 @@ func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name                string
-		maxProcessed, times int
+		processedMax, times int
 		ok                  bool
 		calls               int
 	}{
@@ -61,7 +61,7 @@ func TestManyUnprocessed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := partialBatchGetProxy(t, test.maxProcessed, test.times)
+				p := partialBatchGetProxy(t, test.processedMax, test.times)
 				_, keys := newNotes(newOfflineClient(p), "co", 40, 10, "x")
 				found, err := table.BatchGet[note](t.Context(), newOfflineClient(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {

@@ -138,7 +138,7 @@ func TestPutUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name                string
-		maxProcessed, times int
+		processedMax, times int
 		ok                  bool
 		calls               int
 	}{
@@ -152,7 +152,7 @@ func TestPutUnprocessed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				processCounts := map[string]int{}
-				p := partialBatchWriteProxy(t, test.maxProcessed, test.times, processCounts)
+				p := partialBatchWriteProxy(t, test.processedMax, test.times, processCounts)
 				c := newOfflineClient(p)
 				items, _ := newNotes(c, "co", 51, 10, "x")
 				err := c.BatchPut(t.Context(), items)

@@ -78,11 +78,11 @@ func TestChecksums(t *testing.T) {
 				n := newNote(c)
 				n.Text = ptr("a text that tells")
 				insert(t, c, n)
-				if err := call(t.Context(), newClientOver(t, byteCorruptingProxy(2, at, "1")), n); err != nil {
+				if err := call(t.Context(), newClientWithTransport(t, byteCorruptingProxy(2, at, "1")), n); err != nil {
 					t.Errorf("flipped twice: %v", err)
 				}
 				p := byteCorruptingProxy(1<<30, at, "x")
-				if err := call(t.Context(), newClientOver(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
+				if err := call(t.Context(), newClientWithTransport(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
 					t.Errorf("flipped always: %v after %d calls", err, p.count(""))
 				}
 			})
@@ -90,8 +90,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// newClientOver returns a client of the test's table that sends its calls through p.
-func newClientOver(t *testing.T, p *faultProxy) *table.Client {
+// newClientWithTransport returns a client of the test's table that sends its calls through p.
+func newClientWithTransport(t *testing.T, p *faultProxy) *table.Client {
 	t.Helper()
 	c, _ := newTestClient(t, p)
 	return c

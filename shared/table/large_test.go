@@ -49,24 +49,24 @@ func TestLargePages(t *testing.T) {
 					return table.ListJSON[listedNote](t.Context(), c, q)
 				}
 				readRecords := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
-				maxRead := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
-				checkLargePages(t, "texts", want, transport, maxRead, q, readTexts, func(text json.RawMessage) string {
+				readMax := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
+				checkLargePages(t, "texts", want, transport, readMax, q, readTexts, func(text json.RawMessage) string {
 					var record listedNote
 					if err := json.Unmarshal(text, &record); err != nil {
 						t.Error(err)
 					}
 					return record.ID
 				})
-				checkLargePages(t, "records", want, transport, maxRead, q, readRecords, func(l listedNote) string { return l.ID })
+				checkLargePages(t, "records", want, transport, readMax, q, readRecords, func(l listedNote) string { return l.ID })
 			})
 		}
 	}
 }
 
 // checkLargePages reads a list to its end, and checks that each page ends once it holds
-// table.PageBytes of records. The parameter maxRead is the maximum number of records that may be
+// table.PageBytes of records. The parameter readMax is the maximum number of records that may be
 // read from the table for one page.
-func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, maxRead int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, readMax int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string
 	for {
@@ -75,8 +75,8 @@ func checkLargePages[R any](t *testing.T, name string, want []string, transport 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if transport.recordsRead > maxRead {
-			t.Errorf("%s: %d records were read for one page, want at most %d", name, transport.recordsRead, maxRead)
+		if transport.recordsRead > readMax {
+			t.Errorf("%s: %d records were read for one page, want at most %d", name, transport.recordsRead, readMax)
 		}
 		kept := min(len(page.Records), table.PageBytes/100_000)
 		if kept < table.PageBytes/100_000 && (page.Next != "" || len(got)+kept < len(want)) {

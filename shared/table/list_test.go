@@ -152,11 +152,11 @@ func newListModel(q table.Query, notes map[string]note) listModel {
 	return m
 }
 
-func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, maxNotes int) map[string]note {
+func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, notesMax int) map[string]note {
 	t.Helper()
 	notes := map[string]note{}
 	items := []table.Item{}
-	for _, n := range rapid.SliceOfNDistinct(noteGen(company), 0, maxNotes, func(n note) string { return n.ID }).Draw(r, "notes") {
+	for _, n := range rapid.SliceOfNDistinct(noteGen(company), 0, notesMax, func(n note) string { return n.ID }).Draw(r, "notes") {
 		notes[n.ID] = n
 		items = append(items, c.NewItem(keysOf(n), n))
 	}

@@ -48,11 +48,11 @@ func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response
 // no more records than mergePartitions promises.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
-	const limit, minRead = 49, 50
+	const limit, readMin = 49, 50
 	tests := map[string]struct {
 		statusCycle []noteStatus // the statuses of successive records, used in rotation
 		calls       int
-		maxRead     int
+		readMax     int
 	}{
 		"even":         {[]noteStatus{"draft", "sent", "failed"}, 3, 90},
 		"one has half": {[]noteStatus{"draft", "sent", "draft", "failed"}, 3, 90},
@@ -96,8 +96,8 @@ func TestMergeCalls(t *testing.T) {
 				if diff := cmp.Diff(expected, ids(page)); diff != "" {
 					t.Errorf("page (-want +got):\n%s", diff)
 				}
-				if transport.calls != tt.calls || transport.recordsRead > tt.maxRead || transport.recordsRead < minRead {
-					t.Errorf("%d calls, %d records read; want %d, at most %d", transport.calls, transport.recordsRead, tt.calls, tt.maxRead)
+				if transport.calls != tt.calls || transport.recordsRead > tt.readMax || transport.recordsRead < readMin {
+					t.Errorf("%d calls, %d records read; want %d, at most %d", transport.calls, transport.recordsRead, tt.calls, tt.readMax)
 				}
 			})
 		}

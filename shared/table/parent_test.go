@@ -291,7 +291,7 @@ func TestChildDuringRemoval(t *testing.T) {
 			return err
 		}
 		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || checks != 2 || countPartitionRecords(t, c, n) != 2 {
-			t.Errorf("%v after %d looks, %d records", err, checks, countPartitionRecords(t, c, n))
+			t.Errorf("%v after %d checks, %d records", err, checks, countPartitionRecords(t, c, n))
 		}
 	}
 }

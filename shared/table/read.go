@@ -129,8 +129,8 @@ func sortKeys(items []Item, attribute string) []string {
 const filteredReadMin = 500
 
 // readPartition reads at most `want` records of one partition. It stops early once their JSON
-// exceeds maxBytes. found.hasMore reports whether the partition may have further records.
-func readPartition[R any](ctx context.Context, q Query, partition string, want, maxBytes int, read fetchFunc[R]) (found rows[R], err error) {
+// exceeds bytesMax. found.hasMore reports whether the partition may have further records.
+func readPartition[R any](ctx context.Context, q Query, partition string, want, bytesMax int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
 	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
@@ -161,7 +161,7 @@ func readPartition[R any](ctx context.Context, q Query, partition string, want, 
 			found.hasMore = true
 			return found, nil
 		}
-		if found.hasMore = len(last) > 0; !found.hasMore || found.size() >= maxBytes {
+		if found.hasMore = len(last) > 0; !found.hasMore || found.size() >= bytesMax {
 			return found, nil
 		}
 		in.ExclusiveStartKey = last

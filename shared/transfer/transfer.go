@@ -29,12 +29,12 @@ type Type struct {
 	orphans        func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	orderKey       func(record any) string
 	exist          func(ctx context.Context, companyID string, records []any) ([]bool, error)
-	add            func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error)
+	add            func(ctx context.Context, companyID string, records []any, fileHasName FileHasName) (int, error)
 	merge          func(ctx context.Context, companyID string, records []any) ([]Merged, error)
 	aliasesOf      func(record any) (own, rival string)
 	aliasConflicts func(ctx context.Context, companyID string, records []any) ([]string, error)
 	hasName        FileHasName
-	write          func(ctx context.Context, companyID string, records []any, file FileHasName) error
+	write          func(ctx context.Context, companyID string, records []any, fileHasName FileHasName) error
 	export         func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
@@ -203,13 +203,13 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 // many it skipped because they have been created since. The writes of add must be conditional, so
 // that add never replaces a record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
-	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
+	add func(ctx context.Context, companyID string, records []T, fileHasName FileHasName) (skipped int, err error),
 ) Type {
 	t.exist = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
 		return exist(ctx, companyID, castAll[T](records))
 	}
-	t.add = func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error) {
-		return add(ctx, companyID, castAll[T](records), file)
+	t.add = func(ctx context.Context, companyID string, records []any, fileHasName FileHasName) (int, error) {
+		return add(ctx, companyID, castAll[T](records), fileHasName)
 	}
 	return t
 }
@@ -249,14 +249,14 @@ type FileHasName func(name string) bool
 // rival name. write replaces the write function of Define. It must make the rule a condition of its
 // writes, because other callers may write at the same time.
 func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
-	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
+	write func(ctx context.Context, companyID string, records []T, fileHasName FileHasName) error,
 ) Type {
 	t.aliasesOf = func(record any) (string, string) { return names(record.(T)) }
 	t.aliasConflicts = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, castAll[T](records))
 	}
-	t.write = func(ctx context.Context, companyID string, records []any, file FileHasName) error {
-		return write(ctx, companyID, castAll[T](records), file)
+	t.write = func(ctx context.Context, companyID string, records []any, fileHasName FileHasName) error {
+		return write(ctx, companyID, castAll[T](records), fileHasName)
 	}
 	return t
 }
@@ -270,9 +270,9 @@ func (t Type) AliasesOf(record any) (own, rival string) {
 	return t.aliasesOf(record)
 }
 
-// ForFile returns the type for importing a particular file. The rule of WithAliases uses file.
-func (t Type) ForFile(file FileHasName) Type {
-	t.hasName = file
+// ForFile returns the type for importing one file. The rule of WithAliases uses fileHasName.
+func (t Type) ForFile(fileHasName FileHasName) Type {
+	t.hasName = fileHasName
 	return t
 }
 

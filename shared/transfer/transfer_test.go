@@ -166,9 +166,9 @@ func TestWriteWithoutFile(t *testing.T) {
 		func(_ context.Context, _ string, records []testRecord) ([]string, error) {
 			return make([]string, len(records)), nil
 		},
-		func(_ context.Context, _ string, records []testRecord, file transfer.FileHasName) error {
+		func(_ context.Context, _ string, records []testRecord, fileHasName transfer.FileHasName) error {
 			for _, r := range records {
-				hasNames = append(hasNames, file("thing "+r.Slug), file("thing custom."+r.Slug))
+				hasNames = append(hasNames, fileHasName("thing "+r.Slug), fileHasName("thing custom."+r.Slug))
 			}
 			return nil
 		})

@@ -51,7 +51,7 @@ func operationDescription(op api.Operation) string {
 		scope += fmt.Sprintf("; for a draft, the scope `%s`", op.DraftScope)
 	}
 	text += fmt.Sprintf("%s. Uses the quota `%s`.", scope, op.Class)
-	if op.BodyBytes > 0 {
+	if op.BodyBytesMax > 0 {
 		text += fmt.Sprintf(" The body may have %d bytes.", op.BodyLimit())
 	}
 	return text

@@ -40,7 +40,7 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 	return transfer.Type{}
 }
 
-// bodiesWithoutRecord lists the operations whose body does not match any record of an import: keys
+// bodiesWithoutRecord lists the operations whose request body is not a record of an import: keys
 // and claims are not transferred, and a publish stores existing content.
 var bodiesWithoutRecord = []string{
 	"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish", "claim_feedback_reply", "report_feedback_reply", "report_broadcast_post",

@@ -170,7 +170,7 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 
 // compareWithUnknownIDs repeats a call that used ids of other companies' records, but with ids that
 // do not exist. The two responses must be indistinguishable. It returns the contents of the table
-// afterwards and, if they differ, a description of the violation.
+// afterwards and, if the responses differ, a description of the violation.
 func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	withUnknownIDs, usesForeignIDs := a, false
 	withUnknownIDs.args = maps.Clone(a.args)

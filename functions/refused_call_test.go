@@ -184,7 +184,8 @@ func filterVariants(op api.Operation) []map[string]any {
 }
 
 // testRefusals calls each operation with each variant of its arguments, for a company with a
-// published board. The table refuses each of its calls in turn.
+// published board. It repeats the operation once for each call that it makes to the table, and the
+// table refuses that call.
 func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {

@@ -190,9 +190,9 @@ func (d *deployer) assemblyDir() string {
 }
 
 // runApp runs the CDK app, which writes the cloud assembly. It runs the app as the CDK's command
-// line program does, but without that program, which takes seconds to start. The app does not check
-// the findings of cdk-nag. The CDK's command line program reports them before it does anything with
-// the assembly.
+// line program does, but without that program, which takes seconds to start. Findings of cdk-nag do
+// not make runApp fail: the CDK's command line program, which deploys the assembly, reports them
+// first.
 //
 // Only --synth validates the template against the CDK's default rules, which takes most of the time
 // of a synthesis. The template depends on nothing but the sources, so it need not be validated at

@@ -117,8 +117,9 @@ func (c changeSet) mayReplace(change resourceChange, deployed, next template) bo
 		if d.Evaluation == "Dynamic" && other >= 0 && !c.mayReplace(c.Changes[other], deployed, next) {
 			continue
 		}
-		// CloudFormation reports that a change to an attribute definition may replace the table. It
-		// does so only if the attribute was already defined with a different type.
+		// CloudFormation reports that a change to the attribute definitions or the indexes may
+		// replace the table. The table is replaced only if its primary key changes, or the type of
+		// an attribute that was already defined.
 		if change.Type == "AWS::DynamoDB::Table" && (d.Property == "AttributeDefinitions" || d.Property == "GlobalSecondaryIndexes") && sameTableKeys(deployed, next) {
 			continue
 		}

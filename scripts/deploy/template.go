@@ -122,8 +122,8 @@ func (k keySchema) contains(attribute any) bool {
 // attribute that no key uses.
 //
 // The definition of an index from another version may refer to parameters and conditions that this
-// template does not have, such as those of a maximum throughput. withIndexes keeps a member with
-// such references only if an index in this template has an equal member.
+// template does not have, such as those of a maximum throughput. withIndexes drops a property
+// with such references unless an index in this template has the same property with the same value.
 func (t template) withIndexes(indexes []index) (template, error) {
 	out, err := parseTemplate(t.text()) // a copy
 	if err != nil {

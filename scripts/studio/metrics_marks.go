@@ -48,7 +48,9 @@ type markReads struct {
 }
 
 // leavesRoomForMarks reports whether the calls for the marks can start together with those for the
-// points. At that time, it is not yet known whether the metric needs more calls than others.
+// points, before it is known whether the metric is computed from others, whose points need calls,
+// too. An unsplit metric by week or month has no room for that, because it also reads the days of
+// the current week or month.
 func (q metricQuery) leavesRoomForMarks() bool { return q.grain == period.Day || q.split != "" }
 
 // hides reports whether the user has switched off a kind of marks.

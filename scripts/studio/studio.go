@@ -54,7 +54,7 @@ type Options struct {
 type Limits struct {
 	Page     time.Duration // for all API calls of one page together; by default 25 seconds
 	Identify time.Duration // for the key's scopes, on the first page; by default 3 seconds
-	Bulk     time.Duration // for the result of a bulk action, before the response shows the progress instead; by default 1.5 seconds
+	Bulk     time.Duration // for the result of a bulk action; after that, the response shows its progress; by default 1.5 seconds
 }
 
 // Studio serves the pages of one company.

@@ -42,9 +42,9 @@ func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Durat
 	p.paces[quota] = pace{old.next, max(old.interval, refillInterval(h))}
 }
 
-// reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
-// range of the random time to add. If the wait would be longer than waitMax, it reserves nothing
-// and returns false.
+// reserve returns how long to wait before the next request of a quota, and the range of the random
+// time to add. If a wait is necessary, it reserves that turn; otherwise, the request can be sent at
+// once. If the wait would be longer than waitMax, it reserves nothing and returns false.
 func (p *quotaPacer) reserve(quota string, now time.Time, waitMax time.Duration) (wait, jitterRange time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

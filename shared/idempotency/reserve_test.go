@@ -33,8 +33,8 @@ func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response
 	return attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
 
-// runOnFakeClock runs test with a fixture whose requests wait on the fake clock of a synctest
-// bubble.
+// runOnFakeClock runs test in a synctest bubble, which counter.Count creates, so that the fixture's
+// requests wait on the fake clock.
 func runOnFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}

@@ -26,14 +26,14 @@ const (
 	batchConcurrency = 16
 )
 
-// Run runs the migrations for all companies. The caller must list companyIDs after the last
-// function of an earlier build has stopped. Run continues where an earlier call stopped, and skips
+// Run runs the migrations for all companies. The caller must list companyIDs only when no Lambda
+// function runs an earlier build any more. Run continues where an earlier call stopped, and skips
 // what is complete. If recheck is true, it checks every record of every company again, and no list
 // uses the indexes until that check is complete. Several processes may run the same migrations
 // concurrently. If one of them starts to check every record again, the others stop with an error.
 //
 // written is the number of records whose index keys this call changed. Run calls report after each
-// batch. It stops at the first error; the companies before it stay complete.
+// batch. It stops at the first error; the companies that it has already migrated stay complete.
 func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, recheck bool, report func(Progress)) (written int64, err error) {
 	t = t.AsImport() // the feed of changes ignores these writes, because no field of a record changes
 	for _, m := range migrations {

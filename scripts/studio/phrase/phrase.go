@@ -28,7 +28,8 @@ func Stars(rating int) string {
 	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
 }
 
-// Excerpt truncates text to one line of at most limit characters. It cuts between words if it can.
+// Excerpt returns text as one line. If the line is longer than limit characters, Excerpt cuts it to
+// at most that many, between words if it can, and appends an ellipsis.
 func Excerpt(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= limit {

@@ -209,7 +209,7 @@ func (r *Result) PlaceOf(n int) string {
 	return p.last.Place()
 }
 
-// EachProblem calls the function visit for each problem that a row has.
+// EachProblem calls visit for each problem of any row. It stops at the first error.
 func (r *Result) EachProblem(visit func(Problem) error) error {
 	d := json.NewDecoder(r.out.problems.reader())
 	for d.More() {

@@ -132,8 +132,8 @@ func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping,
 	}
 	defer content.Close()
 	err = convertVisitors(ctx, content, m, name, out)
-	// archive/zip stops at the size that the archive declares, and compares the checksum at the
-	// end.
+	// A damaged archive is noticed only while it is read: archive/zip reads no more than the
+	// declared size, and compares the checksum at the end.
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(flate.CorruptInputError)) {
 		return fmt.Errorf("%s is damaged: %w", name, err)
 	}

@@ -204,8 +204,8 @@ var (
 	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
-// normaliseMessages returns the messages, sorted, in a form in which those of HTTP and of tools can be
-// compared. Only HTTP messages say where in the request an argument belongs, so it removes those
+// normaliseMessages returns the messages, sorted, in a form in which those of HTTP and of tools can
+// be compared. Only HTTP messages say where in the request an argument belongs, so it removes those
 // words. It also removes the hint for an unknown argument.
 func normaliseMessages(messages []string) []string {
 	out := slices.Clone(messages)

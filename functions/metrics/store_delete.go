@@ -138,8 +138,8 @@ func (r PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= r.From && day <= r.To
 }
 
-// exactBucketsCondition returns a condition that holds if, of the given buckets of a record, exactly
-// those in `stored` have points.
+// exactBucketsCondition returns a condition that holds if, of the given buckets of a record,
+// exactly those in `stored` have points.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))

@@ -265,8 +265,8 @@ func TestNamesInRaces(t *testing.T) {
 
 // Ensure two metrics never share an id. Importing a definition with the id of another metric's
 // definition is reported as an invalid line. If the other definition is stored after the file was
-// checked, the import fails, no matter between which of its table calls that happens. An id that has
-// become free is accepted.
+// checked, the import fails, no matter between which of its table calls that happens. An id that
+// has become free is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {

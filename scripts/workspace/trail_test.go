@@ -37,9 +37,9 @@ func actsOf(entries []trailEntry) (out []string) {
 	return out
 }
 
-// Ensure the trail contains every command that changes who may access a company, or that changes all
-// its records at once, and shows who ran it. The trail of a deleted company must still be readable,
-// and must contain neither a secret nor a name.
+// Ensure the trail contains every command that changes who may access a company, or that changes
+// all its records at once, and shows who ran it. The trail of a deleted company must still be
+// readable, and must contain neither a secret nor a name.
 func TestTrail(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -120,10 +120,10 @@ const SafeIntegerMax = 1<<53 - 1
 // ValueIn returns the settable value of the field in an input.
 func (f *Field) ValueIn(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
-// Fields returns the fields of an input struct. The caller may change the fields, but not the values
-// that their slices and pointers refer to, which later calls share. Fields panics on a struct that
-// is not a valid input. In an input with a Body, the properties of the body come after the
-// other arguments, wherever the Body is embedded.
+// Fields returns the fields of an input struct. The caller may change the fields, but not the
+// values that their slices and pointers refer to, which later calls share. Fields panics on a
+// struct that is not a valid input. In an input with a Body, the properties of the body come after
+// the other arguments, wherever the Body is embedded.
 func Fields(t reflect.Type) []Field {
 	cached, ok := fieldsByInput.Load(t)
 	if !ok {

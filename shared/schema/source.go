@@ -67,9 +67,9 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	return b
 }
 
-// HeaderText returns the values of a header as one string. If that string is not UTF-8 or
-// contains U+FFFD, it returns a problem instead: the gateway replaces each invalid byte with U+FFFD,
-// so different values could look the same.
+// HeaderText returns the values of a header as one string. If that string is not UTF-8 or contains
+// U+FFFD, it returns a problem instead: the gateway replaces each invalid byte with U+FFFD, so
+// different values could look the same.
 func HeaderText(values []string) (text, problem string) {
 	text = strings.Join(values, ", ")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {

@@ -239,8 +239,9 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 const queryUnitsMin = 0.5
 
 // pageRecords is the maximum number of records that a Query or Scan reads when its caller sets no
-// limit. DynamoDB stops at 1 MB in any case. Without a limit, a local engine reads to the end of the
-// partition or table for each page, so the time of an export would grow with the square of its size.
+// limit. DynamoDB stops at 1 MB in any case. Without a limit, a local engine reads to the end of
+// the partition or table for each page, so the time of an export would grow with the square of its
+// size.
 const pageRecords = 1000
 
 // Query reads one page of a partition. The options apply only to this call.

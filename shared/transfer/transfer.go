@@ -45,8 +45,8 @@ const (
 	idMissing      = "record.id: is required"
 )
 
-// IDDeriver is a record whose id is optional in an import. If a line contains no id, DeriveID derives
-// it from other fields, or returns a message if that is not possible.
+// IDDeriver is a record whose id is optional in an import. If a line contains no id, DeriveID
+// derives it from other fields, or returns a message if that is not possible.
 type IDDeriver interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.

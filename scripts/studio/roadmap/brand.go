@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Brand is the look of a board's page. No field can contain other CSS: the colours, such as #2f5d50,
-// are parsed and formatted again, and the fonts are plain names. If a field is empty, the page uses
-// its default.
+// Brand is the look of a board's page. No field can contain other CSS: the colours, such as
+// #2f5d50, are parsed and formatted again, and the fonts are plain names. If a field is empty, the
+// page uses its default.
 type Brand struct {
 	Accent, AccentDark string // for headings and links, on a light and on a dark page
 	Ground, Ink        string // the background and the text of a light page

@@ -42,8 +42,8 @@ func parseScoreLimit(text string) (scoreLimit, error) {
 	return scoreLimit{found[1], found[2], limit}, nil
 }
 
-// failure returns a message if the scores meet the condition for a failure, or "" if they do not. An
-// unknown score is a failure, because a check that measures nothing must not pass.
+// failure returns a message if the scores meet the condition for a failure, or "" if they do not.
+// An unknown score is a failure, because a check that measures nothing must not pass.
 func (l scoreLimit) failure(scores map[string]float64) string {
 	value, known := scores[l.score]
 	switch {

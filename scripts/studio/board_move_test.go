@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a move sets sortOrders that put the item at its place and keep the order of the other
@@ -15,9 +16,7 @@ import (
 // missing.
 func TestMoveWrites(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds: run without -short")
-	}
+	apitest.SkipIfShort(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		size, spread := 1+random.IntN(8), 1+random.IntN(12)

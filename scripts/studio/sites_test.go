@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // createAudit stores an audit and returns its id.
@@ -64,9 +65,7 @@ func TestWhyAScoreFell(t *testing.T) {
 // size.
 func TestFindingsOfAnyShape(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds: run without -short")
-	}
+	apitest.SkipIfShort(t)
 	w := newTestStudio(t)
 	site := w.create(t, "/optimise/sites", `{"name":"Website"}`)["id"].(string)
 	w.page(t, "/audits/"+w.createAudit(t, site, "2026-07-01", 1, `{"depth":3,"<script>":{"a":[1,true,null]}}`), "depth: 3", "<script>:", "a shape of their own")

@@ -223,6 +223,30 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
+// Ensure a reader that stopped within old changes can continue until a day after they are 30 days
+// old, and not for 30 days from its last call: by then the changes may have been deleted, and the
+// reader would miss them without an error.
+func TestStoppedWithinOldChanges(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.IssueKey(t)
+	s.add(t, change.Item, change.Item)
+	const day = 24 * time.Hour
+	s.Clock.Advance(20 * day)
+	p := s.list(t, key, map[string]any{"limit": 1, "since": "2026-08-01"})
+	if !slices.Equal(p.records, []string{"rec_0001"}) || !p.hasMore {
+		t.Fatalf("after 20 days: %+v", p)
+	}
+	s.Clock.Advance(11 * day)
+	if rest := s.list(t, key, map[string]any{"after": p.after}); !slices.Equal(rest.records, []string{"rec_0002"}) {
+		t.Errorf("after 31 days: %+v", rest)
+	}
+	s.Clock.Advance(time.Second)
+	s.Run(t, []apitest.Scenario{{
+		Name: "a second later", Op: "list_changes", Args: map[string]any{"after": p.after}, Want: 400, WantMessage: "query.after: is older than 30 days",
+	}})
+}
+
 // Ensure a key sees only the types whose scope it has, and sees the ids of other keys only if it
 // may read keys. A request for a type whose scope the key lacks is an error that names the scope.
 func TestScopes(t *testing.T) {
@@ -318,6 +342,7 @@ func TestBadInput(t *testing.T) {
 		{Name: "another text", Op: "list_changes", Args: args("after", "chg_1"), Want: 400, WantMessage: unknown},
 		{Name: "truncated", Op: "list_changes", Args: args("after", after[:len(after)-1]), Want: 400, WantMessage: unknown},
 		{Name: "mistyped", Op: "list_changes", Args: args("after", typo), Want: 400, WantMessage: unknown},
+		{Name: "with a line break", Op: "list_changes", Args: args("after", after+"\n"), Want: 400, WantMessage: unknown},
 		{Name: "in no packet", Op: "list_changes", Args: args("after", unknownPacket), Want: 400, WantMessage: unknown},
 		{Name: "not in its packet", Op: "list_changes", Args: args("after", unknownChange), Want: 400, WantMessage: unknown},
 		{Name: "too long", Op: "list_changes", Args: args("after", strings.Repeat("A", 201)), Want: 400, WantMessage: "query.after: must have at most 200"},
@@ -339,7 +364,10 @@ func TestBadInput(t *testing.T) {
 		}},
 	})
 	s.Clock.Advance(time.Millisecond)
-	s.Run(t, []apitest.Scenario{{Name: "too old", Op: "list_changes", Args: args("after", after), Want: 400, WantMessage: "query.after: is older than 30 days"}})
+	s.Run(t, []apitest.Scenario{
+		{Name: "too old", Op: "list_changes", Args: args("after", after), Want: 400, WantMessage: "query.after: is older than 30 days"},
+		{Name: "too old, within a packet", Op: "list_changes", Args: args("after", part), Want: 400, WantMessage: "query.after: is older than 30 days"},
+	})
 }
 
 // Ensure one call reads at most 1,000 changes, so a page may be short even though more changes

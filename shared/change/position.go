@@ -99,8 +99,9 @@ func checksum(b []byte) []byte {
 // string, ErrForeignPosition for another company's position, and ErrExpiredPosition if packets
 // after the position may have been deleted.
 func ParsePosition(companyID, text string, now time.Time) (Position, error) {
+	// The decoder skips line breaks, so the length of the text is compared, too.
 	b, err := positionEncoding.DecodeString(text)
-	if err != nil || len(b) != positionBytes || b[0] != positionVersion {
+	if err != nil || len(b) != positionBytes || len(text) != positionEncoding.EncodedLen(positionBytes) || b[0] != positionVersion {
 		return Position{}, ErrUnknownPosition
 	}
 	content, sum := b[:positionBytes-checksumBytes], b[positionBytes-checksumBytes:]

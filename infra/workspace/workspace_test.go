@@ -195,7 +195,8 @@ func TestFunctions(t *testing.T) {
 
 // Ensure both templates publish each function and move its alias in the same way. The test compares
 // the properties from which SAM generates a version, an alias and a canary with the CDK's
-// resources. scripts/judges/deploy compares the CDK's resources with those that SAM generates.
+// resources. scripts/check/external/deploy compares the CDK's resources with
+// those that SAM generates.
 func TestRollout(t *testing.T) {
 	have, want := resources(synthOutput.cdk), resources(synthOutput.sam)
 	preference := sectionOf(synthOutput.sam, "Globals")["Function"].(document)["DeploymentPreference"].(document)

@@ -486,7 +486,8 @@ func TestDocumentsNameNode(t *testing.T) {
 	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)(\s+or\s+later)?`)
 	for _, page := range []string{
 		"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md", "scripts/test",
-		"scripts/judges/deploy", "scripts/judges/docs", "scripts/judges/mcp", "scripts/judges/openapi", "scripts/judges/page",
+		"scripts/check/external/deploy", "scripts/check/external/docs",
+		"scripts/check/external/mcp", "scripts/check/external/openapi", "scripts/check/external/page",
 	} {
 		text, err := os.ReadFile(filepath.Join("../..", page))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // An image consists of a folder of blobs named by their digests, and three JSON files that refer to
 // the blobs (https://github.com/opencontainers/image-spec). The libraries that write images also
 // include a client for registries. ko and crane build on base images from a registry. So this file
-// defines the few structures itself. scripts/judges/release reads the result with crane.
+// defines the few structures itself. scripts/check/external/release reads the result with crane.
 
 // imageUser is the id of the user that the program in the image runs as. This user owns the image's
 // volume.

@@ -11,7 +11,7 @@ import (
 // tool is a program that can be built from the Go module proxy.
 type tool struct{ module, version, pkg string }
 
-// The pinned tools of a release. scripts/judges/dependencies uses goLicenses, too.
+// The pinned tools of a release. scripts/check/external/dependencies uses goLicenses, too.
 var (
 	cyclonedx  = tool{"github.com/CycloneDX/cyclonedx-gomod", "v1.7.0", "/cmd/cyclonedx-gomod"}
 	goLicenses = tool{"github.com/google/go-licenses/v2", "v2.0.1", ""}

@@ -1,6 +1,6 @@
 // Checks that the links of the pages to files and headings in the repository are valid. The files and tests named in code quotes
 // must exist, and scripts/docs/README.md must link to every page of scripts/docs.
-// usage: node scripts/judges/docs_links.mjs ROOT
+// usage: node scripts/check/external/docs_links.mjs ROOT
 import fs from 'node:fs';
 import path from 'node:path';
 import { prose } from './docs_blocks.mjs';

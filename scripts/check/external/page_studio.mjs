@@ -1,4 +1,4 @@
-// Tests the studio in a browser: each flow from a click to the stored record. scripts/judges/page starts it, with the server, the
+// Tests the studio in a browser: each flow from a click to the stored record. ./page starts it, with the server, the
 // browser and axe-core in environment variables.
 import { createServer } from 'node:http';
 import { readFileSync, writeFileSync } from 'node:fs';

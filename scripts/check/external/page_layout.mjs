@@ -1,5 +1,5 @@
 // Tests in a browser that no screen of the studio looks broken, at any width, with any content. It follows the studio's links, so a
-// new screen is tested without being named. scripts/judges/page starts it, with the addresses of three studios in environment
+// new screen is tested without being named. ./page starts it, with the addresses of three studios in environment
 // variables. They show the demo company, an empty company, and one that this program fills with hostile strings.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

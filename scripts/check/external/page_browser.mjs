@@ -1,5 +1,5 @@
 // What the tests in a browser share: the browser, pages that record complaints, and steps. JUDGE_PLAYWRIGHT and CHROMIUM are set by
-// scripts/judges/page.
+// scripts/check/external/page.
 const { chromium } = await import(process.env.JUDGE_PLAYWRIGHT);
 
 // Chromium cannot use its sandbox as root.

@@ -1,4 +1,4 @@
-// Tests the reference in a browser. scripts/judges/page starts it, with the server and the browser in environment variables.
+// Tests the reference in a browser. ./page starts it, with the server and the browser in environment variables.
 import { createServer, request as forward } from 'node:http';
 import { join } from 'node:path';
 import { check, end, newPage, steps } from './page_browser.mjs';

@@ -1,4 +1,4 @@
-"""Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with missing features added: those below, and those of
+"""Starts MiniStack, the emulator of AWS for ./deploy, with missing features added: those below, and those of
 ministack_tables.py and ministack_gateway.py.
 
 MiniStack's CloudFormation rejects an alarm on a formula over several metrics. Here such an alarm watches the first metric of

@@ -1,9 +1,9 @@
-// Runs the code blocks of pages. scripts/judges/docs starts it; its --help describes the blocks.
-// usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
+// Runs the code blocks of pages. scripts/check/external/docs starts it; its --help describes the blocks.
+// usage: node scripts/check/external/docs_pages.mjs ROOT TMP PAGE...
 //
-// If the environment variable PAGES_PATH is set, as it is by scripts/judges/release, the pages run
-// with an empty cache and only the programs in the folders that it lists. Blocks that need Go are
-// left out.
+// If the environment variable PAGES_PATH is set, as it is by scripts/check/external/release, the
+// pages run with an empty cache and only the programs in the folders that it lists. Blocks that need
+// Go are left out.
 import { execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';

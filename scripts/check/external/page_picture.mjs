@@ -1,6 +1,6 @@
-// Takes the pictures of the demo company's studio for the README and the documents. "scripts/judges/page picture" starts it, with
+// Takes the pictures of the demo company's studio for the README and the documents. "./page picture" starts it, with
 // the server and the browser in environment variables.
-// usage: node scripts/judges/page_picture.mjs FOLDER
+// usage: node scripts/check/external/page_picture.mjs FOLDER
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// Parses the fenced code blocks of a Markdown page. scripts/judges/docs --help lists the kinds of blocks.
+// Parses the fenced code blocks of a Markdown page. scripts/check/external/docs --help lists the kinds of blocks.
 
 const kinds = new Set(['sh', 'sh service', 'text output', 'json output', 'console', 'text', 'json', 'yaml', 'go', 'ts', 'python']);
 

@@ -97,7 +97,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":                  {"scripts/workspace", "scripts/deploy"},
 		"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams": {"shared/stream"},
-		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/check/faults", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                         {"functions/recorder/lambda", "shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":           {}, // used only in tests, as an oracle
 		"github.com/aws/smithy-go":                             {"shared/table", "scripts/workspace"},
@@ -123,7 +123,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/cdklabs/cdk-nag-go/cdknag/v2":              {"infra/cdk", "infra/workspace"},
 		"github.com/aws/constructs-go":                         {"infra/cdk", "infra/workspace"},
 		"github.com/cdklabs/cdk-nag-go":                        {"infra/cdk", "infra/workspace"},
-		"github.com/anishathalye/porcupine":                    {"scripts/prove/faults"},
+		"github.com/anishathalye/porcupine":                    {"scripts/check/faults"},
 		"go.yaml.in/yaml/v3":                                   {"infra"},
 		"github.com/pelletier/go-toml/v2":                      {"scripts/workspace/mcpclient"},
 		"github.com/tailscale/hujson":                          {"scripts/workspace/mcpclient"},

@@ -27,9 +27,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"growthworkspace/scripts/check/faults"
 	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/prove/agents"
-	"growthworkspace/scripts/prove/faults"
 	"growthworkspace/scripts/prove/feed"
 	"growthworkspace/scripts/prove/roundtrip"
 	"growthworkspace/scripts/prove/scale"
@@ -110,10 +110,10 @@ func faultsCommand() *cobra.Command {
 promises. Each check tests one guarantee on its own engine with a data file, and prints one
 line of figures.
 
-  kill-engine, kill-server      the process is killed during publishes
+  kill                          servers are killed during publishes
   loss-key, loss                the table does a write, and the response is lost
   quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
-                                60,000 requests a minute
+                                6,000 requests a minute
   changes                       servers that record changes are killed while clients write and
                                 followers read the feed
   linear                        16 clients change one record while responses are lost and

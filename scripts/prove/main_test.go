@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/scripts/prove/faults"
+	"growthworkspace/scripts/check/faults"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -25,7 +25,7 @@ func TestWrongCalls(t *testing.T) {
 		"agents nothing-like-it":        "no task contains",
 		"contract":                      "accepts 1 arg",
 		"contract http://127.0.0.1:1":   keyVariable,
-		"faults nope":                   "the checks are kill-engine",
+		"faults nope":                   "the checks are kill,",
 		"faults --nope":                 "unknown flag",
 		"roundtrip --scale 0":           "scale",
 		"roundtrip now":                 "unknown command",

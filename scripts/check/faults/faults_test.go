@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // newTestCheckRun returns a check run that is closed at the end of the test.
 func newTestCheckRun(t *testing.T) *checkRun {
 	t.Helper()
-	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
+	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,25 +39,13 @@ func newTestCheckRun(t *testing.T) *checkRun {
 type mutantTest struct {
 	name          string
 	check         func(ctx context.Context, t *checkRun) error
-	mutant        func(http.RoundTripper) http.RoundTripper
-	serverMutant  mutant
+	bug           string // the name of the injected bug
 	wantViolation string // text in an expected violation; empty if the claim must hold
 	serial        bool   // do not run in parallel with other tests, which would slow it down
 }
 
-// losePutResponses returns a transport that loses every response to PutItem.
-func losePutResponses(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		out, err := next.RoundTrip(r)
-		if err == nil && callOf(r) == "PutItem" {
-			return nil, errors.Join(errLost, out.Body.Close())
-		}
-		return out, err
-	})
-}
-
-func runKills(v victim, n int, sizes ...int) func(context.Context, *checkRun) error {
-	return func(ctx context.Context, t *checkRun) error { return killProcesses(ctx, t, killOptions{v, n, sizes}) }
+func runKills(n int, sizes ...int) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return checkKills(ctx, t, n, sizes) }
 }
 
 func runLossKey(omitKey bool) func(context.Context, *checkRun) error {
@@ -78,7 +66,7 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a time limit that no machine exceeds. Tests use it because only `prove faults`
+// noTimeLimit is a time limit that no machine exceeds. Tests use it because only `check faults`
 // asserts how fast the service is.
 const noTimeLimit = time.Hour
 
@@ -90,34 +78,32 @@ func editConcurrently(ctx context.Context, t *checkRun) error {
 
 // mutantTests runs every check on the correct service and on services with injected bugs. It does
 // not assert the speed of the correct service, because concurrent tests slow each other down;
-// `prove faults` does that. A test can still find a bug that slows a server, because such a bug
+// `check faults` does that. A test can still find a bug that slows a server, because such a bug
 // makes the server many times slower under load, on any machine. The memory limit is generous,
 // because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
-	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
-	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), serverMutant: mutantDelayedWrites, wantViolation: "lost"},
-	{name: "kill-server", check: runKills(victimServer, 5, 0, 1, 101)},
-	{name: "kill-server of a service that acknowledges writes in memory", check: runKills(victimServer, 8, 1, 101), serverMutant: mutantDelayedWrites, wantViolation: "lost"},
+	{name: "kill", check: runKills(5, 0, 1, 101)},
+	{name: "kill of a service that acknowledges writes in memory", check: runKills(8, 1, 101), bug: "writes in memory", wantViolation: "lost"},
 	{name: "loss-key", check: runLossKey(false)},
 	{name: "loss-key of a client that forgets its key", check: runLossKey(true), wantViolation: "times"},
 	{name: "loss", check: runLoss(100)},
-	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), mutant: withoutTransactionTokens, wantViolation: " "},
-	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: losePutResponses, wantViolation: " "},
-	{name: "quota", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
-	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), serverMutant: mutantUnconditional, wantViolation: "at most", serial: true},
-	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},
-	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), serverMutant: mutantRejectMost, wantViolation: "too few", serial: true},
-	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), serverMutant: mutantShortRetryAfter, wantViolation: "refused again", serial: true},
+	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), bug: "no transaction tokens", wantViolation: " "},
+	{name: "loss of a service that gives up too soon", check: runLoss(50), bug: "lost responses to puts", wantViolation: " "},
+	{name: "quota", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false}, {6000, time.Second, true}}, 0.9, 6, 1}), serial: true},
+	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false}}, 0.9, 0, 0}), bug: "no conditions", wantViolation: "at most", serial: true},
+	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true}}, 0.99, 0, 0}), bug: "admissions fail", wantViolation: "gets 503", serial: true},
+	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false}}, 0.02, 0, 0}), bug: "refusals", wantViolation: "too few", serial: true},
+	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false}}, 0.9, 6, 1}), bug: "Retry-After of 1 s", wantViolation: "refused again", serial: true},
 	// The case "askers" is left out, because the race detector is too slow for its 200 clients.
-	// Only `prove faults` runs it on the correct service.
+	// Only `check faults` runs it on the correct service.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
-	{name: "load of a server without limits", check: runOverload(0, 10*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
-	{name: "load of a server that has one queue", check: runOverload(0, 10*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
-	{name: "load of a server that reads all headers", check: runOverload(0, 10*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
+	{name: "load of a server without limits", check: runOverload(0, 10*time.Millisecond, "flood"), bug: "no limits", wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that has one queue", check: runOverload(0, 10*time.Millisecond, "askers"), bug: "no limits", wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that reads all headers", check: runOverload(0, 10*time.Millisecond, "headers"), bug: "no limits", wantViolation: "no connection got a 431", serial: true},
 	{name: "changes", check: runFeed},
-	{name: "changes of recorders that do not know each other", check: runFeed, serverMutant: mutantPerProcessShards, wantViolation: "twice"},
+	{name: "changes of recorders that do not know each other", check: runFeed, bug: "shards per process", wantViolation: "twice"},
 	{name: "linear", check: editConcurrently},
-	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, wantViolation: "no order"},
+	{name: "linear of a service without conditions", check: editConcurrently, bug: "no conditions", wantViolation: "no order"},
 }
 
 // Ensure each check holds for the correct service and finds each injected bug.
@@ -128,9 +114,10 @@ func TestChecks(t *testing.T) {
 				t.Parallel()
 			}
 			tr := newTestCheckRun(t)
-			if tr.serverBug = test.serverMutant; test.mutant != nil {
-				tr.injectedBug = test.mutant
+			if _, defined := bugs[test.bug]; test.bug != "" && !defined {
+				t.Fatalf("no bug %q", test.bug)
 			}
+			tr.bugName = test.bug
 			if err := test.check(t.Context(), tr); err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +158,7 @@ func TestBoardEdits(t *testing.T) {
 			if published, wrong, err := b.checkLiveContent(t.Context(), false); err != nil || published || len(wrong) > 0 {
 				t.Errorf("%d items, generation %d, before its publish: %v, %q: %v", size, generation, published, wrong, err)
 			}
-			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, publishPath, nil)
+			out, err := newClient(base, b.company).call(t.Context(), http.MethodPost, publishPath, nil)
 			if err != nil || out.status != http.StatusOK {
 				t.Fatalf("publish: status %d, want 200: %s: %v", out.status, out.body, err)
 			}
@@ -220,7 +207,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: the output does not begin with the seed:\n%s", test.checks, out.String())
 		}
 	}
-	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load changes linear]" {
+	if names := fmt.Sprint(CheckNames()); names != "[kill loss-key loss quota load changes linear]" {
 		t.Errorf("the checks are %s", names)
 	}
 }

@@ -1,20 +1,37 @@
 package faults
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/stream"
 )
 
-// The transports and handlers in this file inject bugs into a correct service. The tests use them
-// to show that each check can fail.
+// The bugs that the tests inject into a correct service, to show that each check can fail. They are
+// in the package's variable, because server processes, which run this test binary, need them too.
+func init() {
+	bugs = map[string]bug{
+		"no conditions":          {transport: withoutConditions},
+		"no transaction tokens":  {transport: withoutTransactionTokens},
+		"writes in memory":       {transport: delayWrites},
+		"lost responses to puts": {transport: losePutResponses},
+		"admissions fail":        {transport: failUpdateConditions},
+		"Retry-After of 1 s":     {handler: alterResponses(shortenRetryAfter)},
+		"refusals":               {handler: alterResponses(refuseMost())},
+		"no limits":              {noLimits: true},
+		"shards per process":     {stream: func(from streamReader) streamReader { return perProcessShards{from} }},
+	}
+}
 
 // withoutConditions makes the conditions of all writes true, as if the service had no
 // compare-and-set.
@@ -106,75 +123,80 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 				_ = out.Body.Close() // ignore the response, because the caller already has one
 			}
 		}}
-		return respond(http.StatusOK, map[string]any{})
+		return respond(http.StatusOK, "{}"), nil
 	})
 }
 
-// mutant names a bug that a test injects into a server process when it starts.
-type mutant string
-
-const (
-	mutantDelayedWrites    mutant = "behind"
-	mutantUnconditional    mutant = "unconditional"
-	mutantBaseline         mutant = "bare"      // not a bug: each admission is a bare write, for comparison
-	mutantContended        mutant = "overtaken" // every admission fails, as if another caller had always been faster
-	mutantShortRetryAfter  mutant = "hasty"     // every Retry-After says one second
-	mutantNoLimits         mutant = "unbounded" // the server lacks the limits of `workspace serve`
-	mutantRejectMost       mutant = "stingy"    // three out of four admitted requests get a 429
-	mutantPerProcessShards mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another process recorded
-)
-
-// stream returns a reader with the bug.
-func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
-	if p == mutantPerProcessShards {
-		return perProcessShards{from}
+func decode(r *http.Request) (body map[string]any, err error) {
+	d := json.NewDecoder(r.Body)
+	d.UseNumber()
+	if err := d.Decode(&body); err != nil {
+		return nil, fmt.Errorf("read a call: %w", err)
 	}
-	return from
+	return body, r.Body.Close()
 }
 
-// perProcessShards is a reader that adds the process's id to the ids of the shards.
-type perProcessShards struct{ testbed.StreamReader }
+// forward sends a request to next with a different call and body.
+func forward(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode a call: %w", err)
+	}
+	changed := r.Clone(r.Context())
+	changed.Body, changed.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	target, _, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	changed.Header.Set("X-Amz-Target", target+"."+call)
+	changed.Header.Del("Content-Length")
+	return next.RoundTrip(changed)
+}
 
-// Poll implements testbed.StreamReader.
+// losePutResponses returns a transport that loses every response to PutItem.
+func losePutResponses(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		out, err := next.RoundTrip(r)
+		if err == nil && callOf(r) == "PutItem" {
+			return nil, errors.Join(errLost, out.Body.Close())
+		}
+		return out, err
+	})
+}
+
+// perProcessShards is a reader that adds the process's id to the ids of the shards, so that a
+// process does not recognise what another one recorded.
+type perProcessShards struct{ streamReader }
+
+// Poll implements streamReader.
 func (p perProcessShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
-	return p.StreamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
+	return p.streamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
 		return consume(ctx, fmt.Sprintf("%s of process %d", shardID, os.Getpid()), records)
 	})
 }
 
-func (p mutant) transport(next http.RoundTripper) http.RoundTripper {
-	switch p {
-	case mutantDelayedWrites:
-		return delayWrites(next)
-	case mutantUnconditional:
-		return withoutConditions(next)
-	case mutantContended:
-		return failUpdateConditions(next)
+// shortenRetryAfter makes every Retry-After say one second.
+func shortenRetryAfter(h http.Header, status int) int {
+	if h.Get("Retry-After") != "" {
+		h.Set("Retry-After", "1")
 	}
-	return next
+	return status
 }
 
-func (p mutant) handler(next http.Handler) http.Handler {
+// refuseMost returns a function that turns three out of four responses into a 429.
+func refuseMost() func(h http.Header, status int) int {
 	var requests atomic.Int64
-	alter := map[mutant]func(h http.Header, status int) int{
-		mutantShortRetryAfter: func(h http.Header, status int) int {
-			if h.Get("Retry-After") != "" {
-				h.Set("Retry-After", "1")
-			}
+	return func(h http.Header, status int) int {
+		if requests.Add(1)%4 == 0 {
 			return status
-		},
-		mutantRejectMost: func(h http.Header, status int) int {
-			if requests.Add(1)%4 == 0 {
-				return status
-			}
-			h.Set("Retry-After", "1")
-			return http.StatusTooManyRequests
-		},
-	}[p]
-	if alter == nil {
-		return next
+		}
+		h.Set("Retry-After", "1")
+		return http.StatusTooManyRequests
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(alteredResponse{w, alter}, r) })
+}
+
+// alterResponses returns a bug that changes the status and the headers of every response.
+func alterResponses(alter func(h http.Header, status int) int) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(alteredResponse{w, alter}, r) })
+	}
 }
 
 // alteredResponse is a ResponseWriter that changes the status and the headers.

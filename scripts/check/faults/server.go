@@ -13,17 +13,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/functions/company"
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/serve/devserver"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 )
 
@@ -36,10 +33,28 @@ const attemptTimeout = 2500 * time.Millisecond
 // busy machine, the default timeouts could end the only attempt whose response is not lost.
 const patientTimeout = time.Minute
 
+// bug is a bug that a test injects into the service. The program that runs the checks has none.
+type bug struct {
+	transport func(next http.RoundTripper) http.RoundTripper // between the service and the table
+	handler   func(next http.Handler) http.Handler
+	stream    func(from streamReader) streamReader
+	noLimits  bool // the server lacks the limits of `workspace serve`
+}
+
+// bugs contains the bugs by name. The tests of this package define them.
+var bugs = map[string]bug{}
+
+func (b bug) transportTo(next http.RoundTripper) http.RoundTripper {
+	if b.transport == nil {
+		return next
+	}
+	return b.transport(next)
+}
+
 // serve serves the whole API in this process until the end of the run. The service calls the table
 // through the given transport, with patientTimeout.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
-	client := testbed.Client(t.Engine.Endpoint, transport, patientTimeout, time.Now)
+	client := table.New(tableOptions(t.engine.Endpoint, bugs[t.bugName].transportTo(transport), patientTimeout))
 	config := api.NewConfig(client, slog.New(slog.DiscardHandler))
 	config.Timeout = patientTimeout
 	s := httptest.NewServer(functions.Handler(client, config))
@@ -49,15 +64,13 @@ func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 
 // serverVariable is the environment variable that makes this program run as a server. Its value is
 // a serverConfig as JSON.
-const serverVariable = "PROVE_FAULTS_SERVER"
+const serverVariable = "CHECK_FAULTS_SERVER"
 
 // serverConfig is the configuration of a server process.
 type serverConfig struct {
-	Endpoint, Socket string
-	Mutant           mutant
-	ServeLimits      bool // whether the server has the limits of `workspace serve`
-	Latency          time.Duration
-	RecordsChanges   bool // whether the server also writes the feeds of changes
+	Endpoint, Socket, BugName   string
+	Latency                     time.Duration
+	ServeLimits, RecordsChanges bool
 }
 
 // RunServerIfRequested runs a server and never returns if serverVariable is set, which means that
@@ -76,29 +89,32 @@ func RunServerIfRequested() {
 }
 
 func runServer(text string) error {
-	var o serverConfig
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return fmt.Errorf("read the order: %w", err)
+	var c serverConfig
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, delayCalls(o.Mutant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
+	injected := bugs[c.BugName]
+	t := table.New(tableOptions(c.Endpoint, delayCalls(injected.transportTo(engineTransport(c.Socket)), c.Latency), attemptTimeout))
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	h := o.Mutant.handler(functions.Handler(t, api.NewConfig(t, log)))
-	if o.Mutant == mutantBaseline {
-		c := api.NewConfig(t, log)
-		c.Keys = baselineKeys{t}
-		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
+	h := functions.Handler(t, api.NewConfig(t, log))
+	if injected.handler != nil {
+		h = injected.handler(h)
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	serve := (&http.Server{Handler: h}).Serve
-	if o.ServeLimits {
+	if c.ServeLimits && !injected.noLimits {
 		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.UploadCheck(t, log)).Serve
 	}
 	ended := make(chan error, 1)
-	if o.RecordsChanges {
-		go func() { ended <- recordChanges(o, t) }()
+	if c.RecordsChanges {
+		var from streamReader = stream.New(tableOptions(c.Endpoint, engineTransport(c.Socket), callTimeout))
+		if injected.stream != nil {
+			from = injected.stream(from)
+		}
+		go recordChanges(context.Background(), t.AsOperator(), from, func(err error) { fmt.Fprintln(os.Stderr, err) })
 	}
 	go func() { ended <- serve(l) }()
 	if _, err := fmt.Println("http://" + l.Addr().String()); err != nil {
@@ -109,13 +125,6 @@ func runServer(text string) error {
 		ended <- err
 	}()
 	return <-ended
-}
-
-// recordChanges records changes until the process ends.
-func recordChanges(o serverConfig, t *table.Client) error {
-	ctx := context.Background()
-	testbed.RecordChanges(ctx, t.AsOperator(), o.Mutant.stream(testbed.Stream(o.Endpoint, testbed.Transport(o.Socket))), func(err error) { fmt.Fprintln(os.Stderr, err) })
-	return ctx.Err()
 }
 
 // server is a process that serves the whole API and uses the run's table.
@@ -146,14 +155,15 @@ func (l *lastLine) String() string {
 	return l.line
 }
 
+// startServer starts a server, which runs until it is killed or the run ends.
 func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.serverBug, t.serveLimits, t.latency, t.recordsChanges})
+	text, err := json.Marshal(serverConfig{t.engine.Endpoint, t.engine.Socket, t.bugName, t.latency, t.serveLimits, t.recordsChanges})
 	if err != nil {
-		return nil, fmt.Errorf("encode an order: %w", err)
+		return nil, fmt.Errorf("encode a configuration: %w", err)
 	}
 	s := &server{cmd: exec.CommandContext(ctx, program), log: &lastLine{}}
 	s.cmd.Env = append(os.Environ(), serverVariable+"="+string(text))
@@ -168,14 +178,15 @@ func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
+	t.cleanups = append(t.cleanups, s.kill)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if s.base = strings.TrimSpace(line); err != nil || s.base == "" {
-		return nil, errors.Join(fmt.Errorf("a server printed no address, but %q: %w", s.log, err), s.kill())
+		return nil, fmt.Errorf("a server printed no address, but %q: %w", s.log, err)
 	}
 	return s, nil
 }
 
-// kill sends SIGKILL to the process and waits for the process to exit.
+// kill sends SIGKILL to the process and waits for the process to exit. It may be called again.
 func (s *server) kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server: %w", err)
@@ -183,47 +194,6 @@ func (s *server) kill() error {
 	_ = s.cmd.Wait() // ignore the error, which only says that the process was killed
 	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the server's input: %w", err)
-	}
-	return nil
-}
-
-// killEngine sends SIGKILL to the engine and waits for the engine to exit.
-func (t *checkRun) killEngine(ctx context.Context) error {
-	// The package engine writes the process id of the engine to this file.
-	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))
-	if err != nil {
-		return fmt.Errorf("find the engine's process: %w", err)
-	}
-	var state struct{ PID int }
-	if err := json.Unmarshal(text, &state); err != nil || state.PID == 0 {
-		return fmt.Errorf("find the engine's process in %q: %w", text, err)
-	}
-	process, err := os.FindProcess(state.PID)
-	if err == nil {
-		err = process.Kill()
-	}
-	if err != nil {
-		return fmt.Errorf("kill the engine's process %d: %w", state.PID, err)
-	}
-	select {
-	case <-t.Engine.Done():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// restartEngine restarts a killed engine at the same address.
-func (t *checkRun) restartEngine(ctx context.Context) error {
-	before := t.Engine.Endpoint
-	if err := t.Close(); err != nil {
-		return fmt.Errorf("close the killed engine: %w", err)
-	}
-	if err := t.Restart(ctx); err != nil {
-		return err
-	}
-	if t.Engine.Endpoint != before {
-		return fmt.Errorf("the engine moved from %s to %s", before, t.Engine.Endpoint)
 	}
 	return nil
 }

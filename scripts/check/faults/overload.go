@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/fault"
 )
 
@@ -70,7 +70,7 @@ type loadedServer struct {
 	*checkRun
 	*server
 	name      string
-	company   testbed.Company
+	company   company
 	shedCount atomic.Int64 // responses with 503
 }
 
@@ -81,10 +81,10 @@ const itemsPath = "plan/boards/brd_1/items"
 const boardItemCount = 200
 
 // companyWithItems creates a company with a board of boardItemCount items.
-func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error) {
+func (t *checkRun) companyWithItems(ctx context.Context) (company, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
-		return testbed.Company{}, err
+		return company{}, err
 	}
 	var items []any
 	for n := range boardItemCount {
@@ -93,12 +93,12 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
 		})
 	}
-	return c.Company, t.Import(ctx, c.ID, "item", items...)
+	return c.company, t.importRecords(ctx, c.id, "item", items...)
 }
 
 // runWithServer runs a case on a server of its own, and checks the server's memory.
 func (l *loadedServer) runWithServer(ctx context.Context, p loadOptions, run func() error) (err error) {
-	l.serveLimits = l.checkRun.serverBug != mutantNoLimits
+	l.serveLimits = true
 	if l.server, err = l.startServer(ctx); err != nil {
 		return err
 	}
@@ -110,13 +110,28 @@ func (l *loadedServer) runWithServer(ctx context.Context, p loadOptions, run fun
 		l.addFigure("%s: %d shed, memory is not measured on %s", l.name, l.shedCount.Load(), runtime.GOOS)
 		return nil
 	}
-	most, err := testbed.PeakMemory(l.cmd.Process.Pid)
+	most, err := peakMemory(l.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
 	l.require(most < p.residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.residentMax>>20)
 	l.addFigure("%s: %d MB, %d shed", l.name, most>>20, l.shedCount.Load())
 	return nil
+}
+
+// peakMemory returns the peak resident memory of a running process, in bytes. It works only on
+// Linux.
+func peakMemory(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read a process's memory: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		return 0, fmt.Errorf("read a process's memory: VmHWM: %w", err)
+	}
+	return kilobytes << 10, nil
 }
 
 // check requires that an error response is in the API's format and is not a 500. It counts a
@@ -307,7 +322,7 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
-		l.company.ID, l.company.Key)
+		l.company.id, l.company.key)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -331,7 +346,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, connectionTime = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
-		l.company.ID, l.company.Key)
+		l.company.id, l.company.key)
 	quiet, loud, requests := l.compareUnderLoad(ctx, p, func(ctx context.Context, sent *atomic.Int64) (stop func()) {
 		ctx, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})

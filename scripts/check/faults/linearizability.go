@@ -11,7 +11,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/parallel"
 )
@@ -20,7 +19,7 @@ const (
 	editorCount       = 16   // concurrent clients
 	serviceInstances  = 4    // instances of the service, each with its own table client
 	lostResponseShare = 0.1  // the share of the table's responses to writes that are lost
-	refusedCallShare  = 0.05 // the share of calls to the table that are throttled
+	throttledShare    = 0.05 // the share of calls to the table that are throttled
 )
 
 // checkTimeout is how long the checker may search for an order of the requests to one record. On a
@@ -33,12 +32,12 @@ const checkTimeout = time.Minute
 // calls to it are throttled. There must be an order in which the requests, run one after another,
 // could have had the same outcomes.
 func checkLinearizability(ctx context.Context, t *checkRun, records, requests int) error {
-	var lost, refused atomic.Int64
+	var lost, throttled atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
-	transport = rejectCalls(transport, &refused, chooseRandomly(t.random, refusedCallShare))
+	transport = throttleCalls(transport, &throttled, func() bool { return t.random.chance(throttledShare) })
 	var bases []string
 	for range serviceInstances {
-		bases = append(bases, t.serve(t.injectedBug(transport)))
+		bases = append(bases, t.serve(transport))
 	}
 	sent, unknown, linearizable, shortened := 0, 0, 0, 0
 	for n := range records {
@@ -70,7 +69,7 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 		}
 	}
 	t.addFigure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
-		records, editorCount, sent, lost.Load(), refused.Load(), unknown)
+		records, editorCount, sent, lost.Load(), throttled.Load(), unknown)
 	t.addFigure("%d of %d linearizable, %d histories too long to decide", linearizable, records, shortened)
 	return nil
 }
@@ -78,19 +77,19 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 // recordHistory creates a review, lets every client change and read its reply, and returns the
 // requests with their outcomes.
 func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
-	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
+	company, err := t.newCompany(ctx, unlimitedQuota)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Import(ctx, company.ID, "feedback", map[string]any{
-		"id": "fbk_1", "companyId": company.ID, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
+	if err := t.importRecords(ctx, company.id, "feedback", map[string]any{
+		"id": "fbk_1", "companyId": company.id, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
 	}); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
 	begin := time.Now()
 	err = parallel.Do(editorCount, editorCount, func(n int) error {
-		editorKey, err := t.NewKey(ctx, company.ID, testbed.UnlimitedQuota)
+		editorKey, err := t.newKey(ctx, company.id, unlimitedQuota)
 		if err != nil {
 			return err
 		}

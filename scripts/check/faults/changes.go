@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/change"
 	apiclient "growthworkspace/shared/client"
+	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 )
 
@@ -31,24 +31,17 @@ const lastChangeTimeout = 10 * time.Minute
 // follower must have read the same changes.
 func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	t.recordsChanges = true
-	if err := t.Table.EnableStream(ctx); err != nil {
+	if err := t.table.EnableStream(ctx); err != nil {
 		return err
 	}
 	reader, err := t.companyWithBoard(ctx, t.serve(t.transport)) // a server that is not killed, for the followers
 	if err != nil {
 		return err
 	}
-	if _, err := change.EnsureCounter(ctx, t.Table, reader.ID); err != nil {
+	if _, err := change.EnsureCounter(ctx, t.table, reader.id); err != nil {
 		return err
 	}
 	processes := make([]*server, recorderCount)
-	defer func() {
-		for _, p := range processes {
-			if p != nil {
-				err = errors.Join(err, p.kill())
-			}
-		}
-	}()
 	for n := range processes {
 		if processes[n], err = t.startServer(ctx); err != nil {
 			return err
@@ -58,7 +51,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	stopFollowing := startFollowers(ctx, reader, followers)
 	w := &feedWriters{acknowledged: map[string]time.Time{}}
 	for n := range kills {
-		stopWriting := w.start(ctx, reader.Company, processes)
+		stopWriting := w.start(ctx, reader.company, processes)
 		<-time.After(time.Duration(t.random.float() * float64(400*time.Millisecond)))
 		index := n % recorderCount
 		if err := processes[index].kill(); err != nil {
@@ -69,7 +62,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 		}
 		stopWriting()
 	}
-	last, err := w.create(ctx, newClient(processes[0].base, reader.Company))
+	last, err := w.create(ctx, newClient(processes[0].base, reader.company))
 	if err != nil {
 		return fmt.Errorf("the last write: %w", err)
 	}
@@ -81,7 +74,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	if err != nil {
 		return err
 	}
-	return t.compareFeed(ctx, reader.ID, followers, w, kills)
+	return t.compareFeed(ctx, reader.id, followers, w, kills)
 }
 
 // compareFeed compares what the followers have read with the stream.
@@ -89,7 +82,7 @@ func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers 
 	want := map[string][]string{} // the actions of each item, in the order of the stream
 	total := 0
 	partition := table.Partition(companyID, "plan")
-	err := testbed.Stream(t.Engine.Endpoint, t.transport).Drain(ctx, func(_ context.Context, _ string, records []change.StreamRecord) error {
+	err := stream.New(tableOptions(t.engine.Endpoint, t.transport, callTimeout)).Drain(ctx, func(_ context.Context, _ string, records []change.StreamRecord) error {
 		for _, r := range records {
 			if id, ok := strings.CutPrefix(r.Key.SK, "item#"); ok && r.Key.PK == partition && !table.IsSameRevision(r.Old, r.New) {
 				want[id] = append(want[id], string(change.Write{Old: r.Old, New: r.New}.Action()))
@@ -171,7 +164,7 @@ const (
 
 // start starts clients for each server. A client stops when its server does not respond. The
 // returned stop function stops all clients and waits for their last responses.
-func (w *feedWriters) start(ctx context.Context, company testbed.Company, processes []*server) (stop func()) {
+func (w *feedWriters) start(ctx context.Context, company company, processes []*server) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
 	for i := range writersPerServer * len(processes) {
@@ -226,7 +219,7 @@ func startFollowers(ctx context.Context, c *client, followers []*feedFollower) (
 // follow reads the feed until it has read the creation of the item whose id arrives on the channel
 // `last`.
 func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string) error {
-	api, err := apiclient.New(c.base, c.Key, apiclient.WithHTTPClient(&http.Client{Transport: testbed.Transport(""), Timeout: time.Minute}))
+	api, err := apiclient.New(c.base, c.key, apiclient.WithHTTPClient(&http.Client{Transport: engineTransport(""), Timeout: time.Minute}))
 	if err != nil {
 		return err
 	}

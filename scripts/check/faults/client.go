@@ -8,29 +8,28 @@ import (
 	"strconv"
 	"time"
 
-	"growthworkspace/scripts/prove/testbed"
 	apiclient "growthworkspace/shared/client"
 )
 
 // client calls a service with a company's key.
 type client struct {
-	testbed.Company
+	company
 	base string
 	http *http.Client
 }
 
-func newClient(base string, c testbed.Company) *client {
-	return &client{c, base, &http.Client{Transport: noRetryTransport{testbed.Transport("")}, Timeout: time.Minute}}
+func newClient(base string, c company) *client {
+	return &client{c, base, &http.Client{Transport: noRetryTransport{engineTransport("")}, Timeout: time.Minute}}
 }
 
 // companyWithBoard creates a company with an empty board, brd_1. It returns a client with a key of
 // the company.
 func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, error) {
-	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
+	company, err := t.newCompany(ctx, unlimitedQuota)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(base, company), t.Import(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
+	return newClient(base, company), t.importRecords(ctx, company.id, "board", map[string]any{"id": "brd_1", "companyId": company.id})
 }
 
 type response struct {
@@ -74,11 +73,11 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 // send is like call, but accepts an encoded body, which need not be JSON. If text is nil, the
 // request has no body. send never retries.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
-	target := "/v1/companies/" + c.ID
+	target := "/v1/companies/" + c.id
 	if path != "" {
 		target += "/" + path
 	}
-	api, err := apiclient.New(c.base, c.Key, apiclient.WithHTTPClient(c.http), apiclient.WithAttempts(1), apiclient.WithVersion(""))
+	api, err := apiclient.New(c.base, c.key, apiclient.WithHTTPClient(c.http), apiclient.WithAttempts(1), apiclient.WithVersion(""))
 	if err != nil {
 		return response{}, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-
-	"growthworkspace/scripts/prove/testbed"
 )
 
 // item is a roadmap item in the format of imports and exports, with only the fields that the checks
@@ -27,8 +25,8 @@ type liveContent map[string]string
 // board is the only board of a company. It knows what visitors may see after an interrupted
 // publish: either the content before the publish or the content after it.
 type board struct {
-	testbed.Company
-	bed             *testbed.Testbed
+	company
+	bed             *testbed
 	size            int
 	items           []item
 	generation      int // counts the edits
@@ -46,9 +44,9 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, bed: t.Testbed, size: size, liveContent: liveContent{}, lastLiveVersion: map[string]int{}}
+	b := &board{company: c.company, bed: t.testbed, size: size, liveContent: liveContent{}, lastLiveVersion: map[string]int{}}
 	for n := range size {
-		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
+		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.id, Slug: fmt.Sprintf("s-%d", n)})
 	}
 	return b, nil
 }
@@ -83,7 +81,7 @@ func (b *board) edit(ctx context.Context) error {
 			b.nextContent[i.ID] = i.Title
 		}
 	}
-	return b.bed.Import(ctx, b.ID, "item", records...)
+	return b.bed.importRecords(ctx, b.id, "item", records...)
 }
 
 // checkLiveContent reads the content that visitors see, and reports whether the last publish has
@@ -108,7 +106,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 	for id := range b.liveContent {
 		b.lastLiveVersion[id] = version
 	}
-	records, err := testbed.Export[item](ctx, b.bed, b.ID, "item")
+	records, err := export[item](ctx, b.bed, b.id, "item")
 	for _, i := range records {
 		got := 0
 		if i.PublishedVersion != nil {
@@ -126,10 +124,10 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 
 // snapshot exports the board, and returns the live version and its content.
 func (b *board) snapshot(ctx context.Context) (version int, content liveContent, err error) {
-	boards, err := testbed.Export[struct {
+	boards, err := export[struct {
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
-	}](ctx, b.bed, b.ID, "board")
+	}](ctx, b.bed, b.id, "board")
 	if err != nil || len(boards) != 1 {
 		return 0, nil, fmt.Errorf("%d boards: %w", len(boards), err)
 	}

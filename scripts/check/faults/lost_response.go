@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/parallel"
 )
 
@@ -28,7 +27,7 @@ type lossyClients struct {
 
 func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, attempt int) bool) (*lossyClients, error) {
 	c := &lossyClients{checkRun: t}
-	base := t.serve(loseResponses(t.injectedBug(t.transport), &c.lost, lose))
+	base := t.serve(loseResponses(t.transport, &c.lost, lose))
 	for range lossClients {
 		client, err := t.companyWithBoard(ctx, base)
 		if err != nil {
@@ -56,7 +55,7 @@ func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) erro
 // counts to `seen`.
 func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[string]int) error {
 	for _, client := range c.clients {
-		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)
+		records, err := export[struct{ Title string }](ctx, c.testbed, client.id, kind)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a report stores its values in the post. Repeating it with different values must be a
@@ -110,6 +111,36 @@ func TestReportLimits(t *testing.T) {
 	}
 	longest := broadcast.Outcome{ExternalID: new(strings.Repeat("é", 200)), ExternalURL: new("https://x.example/" + strings.Repeat("a", 1982))}
 	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
+}
+
+// Ensure report_broadcast_post refuses each field that does not fit the outcome, and a failure
+// without a reason.
+func TestReportFieldsFitTheOutcome(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	importRecords(t, s, "post", record{"id": "pst_1", "status": "publishing"})
+	fields := record{"externalId": "1791", "externalUrl": "https://x.example/1791", "publishedAt": earlierTime, "failureReason": failureReason}
+	var scenarios []apitest.Scenario
+	refuse := func(outcome, field, message string, args record) {
+		args["postId"], args["outcome"], args["claimId"] = "pst_1", outcome, nil
+		scenarios = append(scenarios, apitest.Scenario{
+			Name: outcome + " " + field, Op: "report_broadcast_post", Args: args, Want: 400, WantMessage: "body." + field + ": " + message,
+		})
+	}
+	refuse("failed", "failureReason", "is required when outcome is failed", record{})
+	for field, value := range fields {
+		if field == "failureReason" {
+			refuse("published", field, "is allowed only when outcome is failed", record{field: value})
+			refuse("retry", field, "is allowed only when outcome is failed", record{field: value})
+			continue
+		}
+		refuse("failed", field, "is allowed only when outcome is published", record{field: value, "failureReason": failureReason})
+		refuse("retry", field, "is allowed only when outcome is published", record{field: value})
+	}
+	s.Run(t, scenarios)
+	if p, err := broadcast.NewStore(s.Table).Posts.Get(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublishing {
+		t.Errorf("the post is %v with error %v, want it unchanged", p, err)
+	}
 }
 
 // Ensure StuckPosts lists posts whose dispatcher crashed, oldest claim first. Only a report may

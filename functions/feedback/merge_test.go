@@ -116,6 +116,10 @@ func TestMergeRefuses(t *testing.T) {
 		titles[r["externalId"]] = r["title"]
 	}
 	requireEqual(t, "titles", titles, map[any]any{"m": nil, "n": "2", "moved": "3"})
+	_, refused = merge(t, s, `{"source":"reddit","externalId":"m","rating":1}`)
+	if len(refused) != 1 || !strings.Contains(refused[0], "record.rating: must be left out") {
+		t.Errorf("a rating for a stored mention: refused %v", refused)
+	}
 }
 
 // Ensure concurrent merges and pushes of the same new reviews create each review once.

@@ -1,9 +1,15 @@
 package optimise_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -83,6 +89,42 @@ func TestGoalMoves(t *testing.T) {
 	for site, want := range map[string][]string{"sit_a": {"gol_3", "gol_2"}, "sit_b": {"gol_1"}} {
 		if got := ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}).Items(t)); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", site, got, want)
+		}
+	}
+}
+
+// otherOrder is a transport that reverses the records of each batch of reads.
+type otherOrder struct{}
+
+func (otherOrder) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
+		return response, err
+	}
+	defer response.Body.Close()
+	var batch map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&batch); err != nil {
+		return nil, err
+	}
+	for _, records := range batch["Responses"].(map[string]any) {
+		slices.Reverse(records.([]any))
+	}
+	body, err := json.Marshal(batch)
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	response.Header.Del("X-Amz-Crc32") // it is the checksum of the other order
+	return response, err
+}
+
+// Ensure a goal is found in whichever order DynamoDB returns it and its site.
+func TestGoalAndSiteInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for name, transport := range map[string]http.RoundTripper{"one order": nil, "the other": otherOrder{}} {
+		s := apitest.NewWithTransport(t, optimise.Operations, transport)
+		importRecords(t, s, "site", `{"id":"sit_1"}`)
+		importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_1","name":"Sign-up"}`)
+		r := s.Call(t, s.IssueKey(t), "get_optimise_goal", map[string]any{"siteId": "sit_1", "goalId": "gol_1"})
+		if r.Status != 200 {
+			t.Errorf("%s: status %d: %s", name, r.Status, r.Body)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/aws/smithy-go":                             {"shared/table", "scripts/workspace"},
 		"github.com/google/jsonschema-go":                      {"shared/schema/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":               {"shared/mcpserver"},
-		"github.com/spf13/cobra":                               {"scripts/workspace", "scripts/prove"},
+		"github.com/spf13/cobra":                               {"scripts/workspace", "scripts/check", "scripts/prove"},
 		"github.com/spf13/pflag":                               {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":                    {"scripts/workspace"},
 		"golang.org/x/crypto/x509roots/fallback":               {"scripts/release"},

@@ -1,5 +1,5 @@
 // Package contract checks a service against the rules of the API. `workspace check` uses it to
-// check the rules of the specification on any implementation. `prove contract` uses it to check a
+// check the rules of the specification on any implementation. `check api` uses it to check a
 // deployment against all rules, including those that only this implementation has. The deployment
 // must have a company with a record of every kind.
 //

@@ -1,9 +1,7 @@
 // Command prove checks that the service keeps its promises:
 //
 //	go run ./scripts/prove agents              lets scripted agents do tasks with the tools
-//	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
 //	go run ./scripts/prove feed                measures and simulates the feed of changes
-//	go run ./scripts/prove faults              kills processes, loses responses and overloads the service
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //	go run ./scripts/prove scale               computes and simulates what limits the service first
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
@@ -16,19 +14,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/check/faults"
-	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/prove/agents"
 	"growthworkspace/scripts/prove/feed"
 	"growthworkspace/scripts/prove/roundtrip"
@@ -41,7 +32,6 @@ var errChecksFailed = errors.New("a claim does not hold")
 
 func main() {
 	engine.Main()
-	faults.RunServerIfRequested() // the checks of package faults start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -61,7 +51,7 @@ func rootCommand() *cobra.Command {
 claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(agentsCommand(), contractCommand(), faultsCommand(), feedCommand(), roundtripCommand(), scaleCommand(), speedCommand())
+	root.AddCommand(agentsCommand(), feedCommand(), roundtripCommand(), scaleCommand(), speedCommand())
 	return root
 }
 
@@ -100,100 +90,6 @@ agents against another build, to compare the bytes:
 	cmd.Flags().BoolVar(&o.Survey, "survey", false, "also call every tool that reads, over the demo company and one with 5,000 records, and print the largest results")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-func faultsCommand() *cobra.Command {
-	var o faults.Options
-	cmd := &cobra.Command{
-		Use: "faults [CHECK...]", Short: "Kill processes, lose responses and send too much",
-		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
-promises. Each check tests one guarantee on its own engine with a data file, and prints one
-line of figures.
-
-  kill                          servers are killed during publishes
-  loss-key, loss                the table does a write, and the response is lost
-  quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
-                                6,000 requests a minute
-  changes                       servers that record changes are killed while clients write and
-                                followers read the feed
-  linear                        16 clients change one record while responses are lost and
-                                calls throttled
-  load                          clients send more, and read more slowly, than a server can take
-
-Without a name, all checks run, with numbers that fit into CI.`,
-		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Checks = args
-			return resultError(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
-		},
-	}
-	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
-	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the random decisions")
-	return cmd
-}
-
-// keyVariable is the environment variable from which `prove contract` reads the key.
-const keyVariable = "WORKSPACE_KEY"
-
-func contractCommand() *cobra.Command {
-	o := contract.Options{Strict: true}
-	var connect string
-	var ruleNames, skip []string
-	cmd := &cobra.Command{
-		Use: "contract BASE_URL", Short: "Check a deployed service against the rules of the API", Args: cobra.ExactArgs(1),
-		Long: `Check a deployed service against the rules of the API. It needs a company with a record of
-every kind, such as functions/testdata/company.jsonl, imported with "workspace import", and
-a key of that company with every scope in WORKSPACE_KEY. A rule that cannot be checked
-fails.
-
-With --write it also creates, changes and deletes records, publishes a board and changes
-existing records: use a separate company. "workspace check" checks any service against the
-rules of the specification, skips rules that cannot be checked, and publishes nothing.`,
-		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/prove contract https://api.example.com --write",
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.Key = os.Getenv(keyVariable); o.Key == "" {
-				return errors.New("set " + keyVariable + " to the key")
-			}
-			if len(ruleNames) == 0 {
-				ruleNames = contract.RuleNames(true)
-			}
-			ruleNames = slices.DeleteFunc(ruleNames, func(name string) bool { return slices.Contains(skip, name) })
-			if len(ruleNames) == 0 {
-				return errors.New("--skip leaves no rule")
-			}
-			if o.Rules, err = contract.SelectRules(contract.RuleNames(true), ruleNames); err != nil {
-				return err
-			}
-			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait
-			if connect != "" {
-				transport := http.DefaultTransport.(*http.Transport).Clone()
-				transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return (&net.Dialer{}).DialContext(ctx, network, connect)
-				}
-				o.HTTP = &http.Client{Transport: transport}
-			}
-			report, err := contract.Run(cmd.Context(), o)
-			if err == nil {
-				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
-			}
-			return resultError(report.Failed == 0, err)
-		},
-	}
-	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
-	cmd.Flags().StringArrayVar(&ruleNames, "rule", nil, "only this `rule`; may be repeated")
-	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks; may be repeated")
-	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` instead of the URL's host, for an emulator's host names")
-	return cmd
-}
-
-// wait waits for d, so that a quota can refill.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func feedCommand() *cobra.Command {

@@ -7,32 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/scripts/check/faults"
 	"growthworkspace/shared/testkit/engine"
 )
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	faults.RunServerIfRequested()
 	os.Exit(m.Run())
 }
 
 // Ensure the error for wrong usage says what is wrong, and is not the error for a claim that does
 // not hold.
 func TestWrongCalls(t *testing.T) {
-	t.Setenv(keyVariable, "")
+	t.Parallel()
 	for args, want := range map[string]string{
-		"agents nothing-like-it":        "no task contains",
-		"contract":                      "accepts 1 arg",
-		"contract http://127.0.0.1:1":   keyVariable,
-		"faults nope":                   "the checks are kill,",
-		"faults --nope":                 "unknown flag",
-		"roundtrip --scale 0":           "scale",
-		"roundtrip now":                 "unknown command",
-		"speed hot":                     `unknown mode "hot"`,
-		"speed --rounds 0":              "--rounds",
-		"everything":                    `unknown command "everything"`,
-		"contract http://x --rule nope": keyVariable,
+		"agents nothing-like-it": "no task contains",
+		"roundtrip --scale 0":    "scale",
+		"roundtrip now":          "unknown command",
+		"speed hot":              `unknown mode "hot"`,
+		"speed --rounds 0":       "--rounds",
+		"everything":             `unknown command "everything"`,
 	} {
 		cmd := rootCommand()
 		cmd.SetArgs(strings.Fields(args))
@@ -60,10 +53,10 @@ func TestResultError(t *testing.T) {
 	}
 }
 
-// Ensure the help lists every mode of `prove speed` and every check of `prove faults`.
+// Ensure the help lists every mode of `prove speed`.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"agents", "contract", "faults", "roundtrip", "speed"}} {
+	for name, parts := range map[string][]string{"speed": {"count", "start"}, "": {"agents", "roundtrip", "speed"}} {
 		var out strings.Builder
 		cmd := rootCommand()
 		cmd.SetArgs(append(strings.Fields(name), "--help"))

@@ -179,7 +179,7 @@ func TestLayout(t *testing.T) {
 // layers lists the packages of shared in layers, the lowest first. A package may import only
 // packages from lower layers.
 var layers = [][]string{
-	{"client", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
+	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
 	{"auth", "gateway", "schema", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},

@@ -55,7 +55,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
-	t.request.KeyID = t.token.KeyID // set before the request is used; no write is permitted until the key is verified
+	t.request.KeyID, t.request.CompanyID = t.token.KeyID, t.token.CompanyID // set before the request is used; no write is permitted until the key is verified
 	t.version, err = a.versions.OfHeader(c.Version)
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound

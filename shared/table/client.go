@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"growthworkspace/shared/fairqueue"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/timestamp"
 )
@@ -29,7 +30,7 @@ type Options struct {
 	Credentials        aws.CredentialsProvider
 	Transport          http.RoundTripper // nil: a pooled transport that tries the root certificates of AWS first (roots.go)
 	Timeout            time.Duration     // timeout of one attempt; zero: one second
-	MaxConcurrentCalls int               // maximum number of concurrent calls; further calls wait; zero: no limit
+	MaxConcurrentCalls int               // maximum number of concurrent calls, which companies share (package fairqueue); further calls wait; zero: no limit
 	Now                func() time.Time
 	NewID              id.Generator
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
@@ -85,7 +86,7 @@ func New(o Options) *Client {
 			d.BaseEndpoint = &o.Endpoint
 		}
 		if o.MaxConcurrentCalls > 0 {
-			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.MaxConcurrentCalls)))
+			d.APIOptions = append(d.APIOptions, limitConcurrency(fairqueue.New(o.MaxConcurrentCalls)))
 		}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random, noStream: o.NoStream, operatorName: o.Operator}

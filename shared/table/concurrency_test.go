@@ -100,11 +100,64 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 	})
 }
 
+// Ensure a company with many waiting calls does not delay those of another company, or the
+// operator's, however slow the engine is.
+func TestCallsOfCompaniesTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		engine := &blockedEngine{calls: make(chan chan struct{})}
+		c := clientWithSlots(engine, 2)
+		finished := make(chan string, 100)
+		start := func(company string, calls int) {
+			for range calls {
+				go func() {
+					r := table.NewRequest()
+					r.CompanyID = company
+					r.SettlePermit(nil)
+					if err := c.Insert(table.WithRequest(t.Context(), r), keysOf(note{}), note{}); err != nil {
+						t.Error(err)
+					}
+					finished <- company
+				}()
+			}
+			synctest.Wait()
+		}
+		start("pusher", 84) // four pushes of 21 transactions
+		inEngine := <-engine.calls
+		start("polite", 2)
+		start("", 1)
+		for _, want := range []string{"polite", "polite", ""} {
+			close(<-engine.calls)
+			if got := <-finished; got != want {
+				t.Errorf("a call of %q finished, want %q", got, want)
+			}
+		}
+		close(inEngine)
+		for range 84 - 1 {
+			close(<-engine.calls)
+		}
+		synctest.Wait()
+		if len(finished) != 84 {
+			t.Errorf("%d calls of the pusher finished, want 84", len(finished))
+		}
+	})
+}
+
+// blockedEngine hands each call to the test, and responds to it when the test closes the channel.
+type blockedEngine struct{ calls chan chan struct{} }
+
+func (b *blockedEngine) RoundTrip(*http.Request) (*http.Response, error) {
+	respond := make(chan struct{})
+	b.calls <- respond
+	<-respond
+	return jsonResponse(http.StatusOK, map[string]any{}), nil
+}
+
 // insertAll inserts n records in n concurrent requests, each with this timeout. It makes at most
 // four calls at a time, and returns the requests' errors.
 func insertAll(t *testing.T, b *slowEngine, n int, timeout time.Duration) []error {
 	t.Helper()
-	c := clientWithSlots(b, 4)
+	c := clientWithSlots(b, 8) // of which a company gets at most half
 	errs := make([]error, n)
 	var wait sync.WaitGroup
 	for i := range n {

@@ -18,6 +18,10 @@ type Request struct {
 	// the operator.
 	KeyID string
 
+	// CompanyID is the company for which calls to a local engine wait; see
+	// Options.MaxConcurrentCalls. It is set together with KeyID, so the key may still be refused.
+	CompanyID string
+
 	// Attempt belongs to package idempotency, which stores the response with the request's change.
 	// It is nil for a request without an Idempotency-Key, and set before the request is used.
 	Attempt any

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,10 +43,10 @@ type Session struct {
 	upgradeCommand string // the command line that upgrades the table, for notes
 }
 
-// callsPerCPU is the maximum number of concurrent calls to a local engine, per processor. More
-// calls would only wait in the engine. If a call timed out there, it would be unknown whether its
-// write was done.
-const callsPerCPU = 4
+// callsMax is the maximum number of concurrent calls to a local engine, one for each of two
+// companies. The engine runs one call at a time, so more calls would only wait there, where they
+// could not take turns. If a call timed out there, it would be unknown whether its write was done.
+const callsMax = 2
 
 // Open opens the table. For a data folder, it starts an engine or connects to a running one.
 // Outside an AWS account, it creates the table if it does not exist. In a data folder, it migrates
@@ -66,7 +65,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 		if err != nil {
 			return nil, err
 		}
-		o.Endpoint, o.MaxConcurrentCalls = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
+		o.Endpoint, o.MaxConcurrentCalls = s.Engine.Endpoint, callsMax
 	}
 	err = s.configureCredentials(ctx, t, &o)
 	if err == nil {

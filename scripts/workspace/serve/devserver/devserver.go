@@ -3,7 +3,8 @@
 //
 // There are limits on connections, on request bodies and on responses. If a limit is reached, the
 // server responds with 503 and an error in the API's format, either immediately or after a second
-// in the queue. Requests with large bodies have their own queue. So do requests to paths whose last
+// in the queue. Companies take turns in the queues (package fairqueue), so that no key makes the
+// others wait for all of its requests. Requests with large bodies have their own queue. So do requests to paths whose last
 // response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
 // a body that is too large for any operation. net/http refuses headers that are too large, and
 // responds in plain text to a request that is not valid HTTP.
@@ -11,6 +12,7 @@ package devserver
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +25,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fairqueue"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 )
@@ -58,10 +62,10 @@ type Server struct {
 
 	upload func(*http.Request) error
 
-	light, heavyBody           slotPool     // for requests with a light or a heavy body
-	heavyResponse              slotPool     // for requests with a light body whose response is expected to be heavy
-	waiting                    atomic.Int64 // requests that are waiting for a slot of heavyResponse
-	sizes                      sizeCache    // the sizes of the last heavy responses, by path
+	light, heavyBody           *fairqueue.Pool // for requests with a light or a heavy body
+	heavyResponse              *fairqueue.Pool // for requests with a light body whose response is expected to be heavy
+	waiting                    atomic.Int64    // requests that are waiting for a slot of heavyResponse
+	sizes                      sizeCache       // the sizes of the last heavy responses, by path
 	bodyBudget, responseBudget byteBudget
 	connectionsMax             int
 	queueTimeout, pieceTimeout time.Duration
@@ -75,7 +79,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
 		newID: newID, log: log, upload: upload,
-		light: make(slotPool, callsPerCPU*processors), heavyBody: make(slotPool, max(1, processors/2)), heavyResponse: make(slotPool, max(1, processors/2)),
+		light: fairqueue.New(callsPerCPU * processors), heavyBody: fairqueue.New(max(1, processors/2)), heavyResponse: fairqueue.New(max(1, processors/2)),
 		bodyBudget: byteBudget{limit: totalBodyBytesMax}, responseBudget: byteBudget{limit: totalResponseBytesMax},
 		connectionsMax: connectionsMax, queueTimeout: queueTimeout, pieceTimeout: pieceTimeout,
 	}
@@ -122,13 +126,14 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.methodAndPath = r.Method + " " + r.URL.Path
-	slots, limit := s.acquire(r, out.methodAndPath, len(body) > heavyBytesMin)
+	company := companyOf(r)
+	slots, limit := s.acquire(r.Context(), company, out.methodAndPath, len(body) > heavyBytesMin)
 	if slots == nil {
 		out.shed(limit)
 		return
 	}
 	begin := time.Now()
-	out.releaseSlot = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
+	out.releaseSlot = sync.OnceFunc(func() { s.release(slots, company, time.Since(begin)) })
 	if body != nil {
 		// If the body is too large, the handler reads the rest from r.Body. If the client sent less
 		// than it declared, the handler gets the read error from r.Body.
@@ -137,45 +142,54 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(out, r)
 }
 
-// acquire takes a slot for a request from the matching pool and returns that pool. It returns nil
-// and the name of the limit if no slot becomes free in time, or if unread responses have used up
-// the budget for responses.
-func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPool, limit string) {
+// companyOf returns the company that the request's key names, for taking turns. The key has not been
+// checked. The result is empty if the request has no key.
+func companyOf(r *http.Request) string {
+	token, _ := auth.ParseHeader(r.Header.Values("Authorization")) // the handler reports a malformed key
+	return token.CompanyID
+}
+
+// acquire takes a slot for a company's request from the matching pool and returns that pool. It
+// returns nil and the name of the limit if no slot becomes free in time, or if unread responses
+// have used up the budget for responses.
+func (s *Server) acquire(ctx context.Context, company, path string, heavy bool) (slots *fairqueue.Pool, limit string) {
 	const queue = "queue"
+	ctx, stop := context.WithTimeout(ctx, s.queueTimeout)
+	defer stop()
 	if heavy {
-		if s.heavyBody.acquire(r.Context(), s.queueTimeout) {
+		if s.heavyBody.Acquire(ctx, company) == nil {
 			return s.heavyBody, ""
 		}
 		return nil, queue
 	}
 	if s.sizes.get(path) == 0 {
-		if !s.light.acquire(r.Context(), s.queueTimeout) {
+		if s.light.Acquire(ctx, company) != nil {
 			return nil, queue
 		}
 		if s.sizes.get(path) == 0 {
 			return s.light, ""
 		}
-		s.light.release() // another response from this path was heavy while this request was waiting
+		s.light.Release(company) // another response from this path was heavy while this request was waiting
 	}
 	if !s.responseBudget.hasRoom(s.sizes.get(path)) {
 		return nil, "responses"
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	if s.heavyResponse.acquire(r.Context(), s.queueTimeout) {
+	if s.heavyResponse.Acquire(ctx, company) == nil {
 		return s.heavyResponse, ""
 	}
 	return nil, queue
 }
 
-// release frees the slot of a request that held it for the given time. The slot of a heavy request
+// release frees the slot of a company's request that held it for the given time. The slot of a heavy request
 // may stay taken for as long again, to leave CPU time for light requests.
-func (s *Server) release(slots slotPool, held time.Duration) {
+func (s *Server) release(slots *fairqueue.Pool, company string, held time.Duration) {
 	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
-		time.AfterFunc(held, slots.release)
+		time.AfterFunc(held, func() { slots.Release(company) })
 		return
 	}
-	slots.release()
+	slots.Release(company)
 }
 
 // errBodyBudget is the error for a body that does not fit in the budget that all bodies share.

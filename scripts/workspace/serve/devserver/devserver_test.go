@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fairqueue"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
 )
 
 // get and post return an HTTP request as a string. The request makes the server close the
@@ -40,7 +44,7 @@ type stuckHandler struct{ entered, unblock chan struct{} }
 
 func newStuckHandler(t *testing.T) *stuckHandler {
 	t.Helper()
-	s := &stuckHandler{make(chan struct{}, 8), make(chan struct{})}
+	s := &stuckHandler{make(chan struct{}, 32), make(chan struct{})}
 	t.Cleanup(func() { close(s.unblock) })
 	return s
 }
@@ -70,11 +74,11 @@ func TestQueue(t *testing.T) {
 func testQueue(t *testing.T) {
 	m := newMemoryListener(t)
 	h := newStuckHandler(t)
-	s := serve(t, m, h, func(s *Server) { s.queueTimeout, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
-	for range cap(s.heavyBody) {
-		m.send(t, post("/stuck", heavyBytesMin+1))
-		<-h.entered
-	}
+	serve(t, m, h, func(s *Server) {
+		s.queueTimeout, s.light, s.heavyBody = 10*time.Millisecond, fairqueue.New(1), fairqueue.New(1)
+	})
+	m.send(t, post("/stuck", heavyBytesMin+1))
+	<-h.entered
 	out, body := m.exchange(t, post("/", heavyBytesMin+1))
 	requireShed(t, out, body)
 	if out, body := m.exchange(t, post("/", heavyBytesMin)); out.StatusCode != 200 || len(body) != heavyBytesMin {
@@ -84,6 +88,45 @@ func testQueue(t *testing.T) {
 	<-h.entered
 	out, body = m.exchange(t, get("/"))
 	requireShed(t, out, body)
+}
+
+// Ensure one company's requests do not take all slots: those that wait too long get a 503, and
+// another company's request is handled at once.
+func TestQueueOfACompany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testQueueOfACompany)
+}
+
+func testQueueOfACompany(t *testing.T) {
+	m := newMemoryListener(t)
+	h := newStuckHandler(t)
+	serve(t, m, h, func(s *Server) { s.light = fairqueue.New(8) })
+	ids := id.NewGenerator(time.Now, rand.Reader)
+	newHeader := func() string {
+		key, err := auth.Mint(ids(id.CompanyPrefix), ids(id.KeyPrefix), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return " HTTP/1.1\r\nAuthorization: Bearer " + key
+	}
+	pusher, polite := newHeader(), newHeader()
+	as := func(header, request string) string { return strings.Replace(request, " HTTP/1.1", header, 1) }
+	var waiting []net.Conn
+	for range 32 {
+		waiting = append(waiting, m.send(t, as(pusher, get("/stuck"))))
+		synctest.Wait()
+	}
+	if len(h.entered) != 4 {
+		t.Errorf("%d requests of one company are handled at the same time, want 4", len(h.entered))
+	}
+	begin := time.Now()
+	if out, _ := m.exchange(t, as(polite, get("/"))); out.StatusCode != 200 || time.Since(begin) > 0 {
+		t.Errorf("another company's request: %s after %s", out.Status, time.Since(begin))
+	}
+	for _, c := range waiting[4:] {
+		out, body := receive(t, c)
+		requireShed(t, out, body)
+	}
 }
 
 // pagesHandler is a handler that responds with as many bytes as the query parameter "size" says. It
@@ -117,7 +160,7 @@ func testLargePages(t *testing.T) {
 	m := newMemoryListener(t)
 	h := &pagesHandler{entered: make(chan struct{}, 8), unblock: make(chan struct{})}
 	s := serve(t, m, h, func(s *Server) {
-		s.queueTimeout, s.light, s.heavyResponse = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
+		s.queueTimeout, s.light, s.heavyResponse = 20*time.Millisecond, fairqueue.New(1), fairqueue.New(1)
 	})
 	large := fmt.Sprintf("/slow?size=%d", heavyBytesMin+1)
 	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytesMin+1 {
@@ -194,7 +237,7 @@ func TestQueueIsWaitedFor(t *testing.T) {
 func testQueueIsWaitedFor(t *testing.T) {
 	m := newMemoryListener(t)
 	h := newStuckHandler(t)
-	serve(t, m, h, func(s *Server) { s.queueTimeout, s.light = time.Minute, make(chan struct{}, 1) })
+	serve(t, m, h, func(s *Server) { s.queueTimeout, s.light = time.Minute, fairqueue.New(1) })
 	first := m.send(t, get("/stuck"))
 	<-h.entered
 	second := m.send(t, get("/"))
@@ -307,7 +350,7 @@ func testSlowReader(t *testing.T) {
 			wrote <- err
 		}
 	}), func(s *Server) {
-		s.queueTimeout, s.light, s.pieceTimeout = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
+		s.queueTimeout, s.light, s.pieceTimeout = 10*time.Millisecond, fairqueue.New(1), 500*time.Millisecond
 		s.responseBudget.limit = int64(len(large))
 	})
 	slow := m.send(t, get("/large"))

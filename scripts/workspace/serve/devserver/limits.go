@@ -1,35 +1,9 @@
 package devserver
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 )
-
-// slotPool is a semaphore with a slot for each request that may be handled concurrently. Its
-// capacity is the number of slots.
-type slotPool chan struct{}
-
-// acquire waits for a slot until the timeout and reports whether it got one.
-func (p slotPool) acquire(ctx context.Context, timeout time.Duration) bool {
-	select {
-	case p <- struct{}{}:
-		return true
-	default:
-	}
-	wait := time.NewTimer(timeout)
-	defer wait.Stop()
-	select {
-	case p <- struct{}{}:
-		return true
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-func (p slotPool) release() { <-p }
 
 // byteBudget limits the number of bytes that all requests together may reserve.
 type byteBudget struct {

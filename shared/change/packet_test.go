@@ -54,7 +54,7 @@ func TestEncodeChanges(t *testing.T) {
 // Ensure decoding malformed text returns an error and never panics.
 func TestDecodeMalformedChanges(t *testing.T) {
 	good := encodeChanges([]Change{{ID: newID(time.UnixMilli(1), make([]byte, idDigestBytes)), Type: Item, Action: Created, RecordID: "r", OccurredAt: "2026-08-11T09:30:00.000Z"}})
-	for _, text := range []string{"x", "1\nx", "1\n" + strings.Repeat(" ", changeWords-1), strings.Replace(good, "created", "%zz", 1), strings.Replace(good, " r  ", " r  5", 1), good + "\n"} {
+	for _, text := range []string{"x", "1\nx", "1\n" + strings.Repeat(" ", changeWords-1), strings.Replace(good, "created", "%zz", 1), strings.Replace(good, " r  ", " r  5", 1), strings.Replace(good, " r  ", " r  0", 1), good + "\n"} {
 		if _, err := decodeChanges("co_1", text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}

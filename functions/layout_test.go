@@ -56,8 +56,8 @@ func isUnder(name string, places ...string) bool {
 }
 
 // Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
-// The studio may import only the client and shared/thread, which measures the length of a post as X
-// does. As an exception, functions/openapi imports scripts/docs to serve its pages. That package
+// The studio may import only the client, shared/thread, which measures the length of a post as X
+// does, and shared/tabular, which reads numbers and dates as the importers do. As an exception, functions/openapi imports scripts/docs to serve its pages. That package
 // contains only documentation and imports nothing.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
@@ -80,8 +80,8 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: the pages must import nothing", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
 				t.Errorf("%s imports %s: functions must import no command", name, i)
-			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/thread"):
-				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed", name, i)
+			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/tabular", "shared/thread"):
+				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed and how a table is read", name, i)
 			case isUnder(name, "scripts/workspace") && isUnder(localPath, "scripts/prove"):
 				t.Errorf("%s imports %s: the proofs import the command line, so it must not import them", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
@@ -179,7 +179,7 @@ func TestLayout(t *testing.T) {
 // layers lists the packages of shared in layers, the lowest first. A package may import only
 // packages from lower layers.
 var layers = [][]string{
-	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
+	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "tabular", "thread", "timestamp"},
 	{"auth", "gateway", "schema", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},

@@ -136,6 +136,7 @@ type failure struct {
 	RetryAfter time.Duration // how long to wait before a retry; 0 if the service does not say
 	Final      bool          // a retry would fail, too
 	Lacks      string        // the scope that the key lacks for this call
+	Reading    *reading      // what the user has to see or to answer before anything is stored
 	cause      *cause        // shared by all failures with the same reason; if nil, the page always explains this failure
 }
 
@@ -217,6 +218,8 @@ func (f *failure) isTotalRefusal() bool {
 // status returns the status code of a page that shows the failure in place of its content.
 func (f *failure) status() int {
 	switch {
+	case f.Reading != nil:
+		return http.StatusOK
 	case f.Lacks != "":
 		return http.StatusForbidden
 	case f.Status == http.StatusNotFound, f.Conflict(), f.Status == http.StatusBadRequest:

@@ -43,6 +43,8 @@ type form struct {
 	MayWrite       bool
 	Conflict       *failure // set if somebody else changed the record
 	Problem        *failure // set if there is a problem that belongs to no field
+	Reading        *reading // how numbers were understood; nil if there is nothing to show
+	Kept           []fact   // answers about earlier readings
 }
 
 // newForm returns a form that shows a record as it is stored.
@@ -60,7 +62,7 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 // preview, refused is nil. If reread is true, the record could be read again after the write, and
 // the fields that the user did not edit show its current values.
 func (f *form) restore(sent url.Values, refused *failure, reread bool) {
-	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
+	f.IdempotencyKey, f.Kept = nextIdempotencyKey(sent, refused), keepAnswers(sent, refused)
 	if !reread {
 		f.ETag = sent.Get("etag") // the entity tag of the record that the user saw, so that the next save still detects a change by somebody else
 	}
@@ -75,6 +77,9 @@ func (f *form) restore(sent url.Values, refused *failure, reread bool) {
 		}
 	}
 	if refused == nil {
+		return
+	}
+	if f.Reading = refused.Reading; f.Reading != nil {
 		return
 	}
 	if refused.Conflict() && (reread || refused.Status == http.StatusPreconditionFailed) { // any other conflict means that a new record collides with an existing one
@@ -137,7 +142,7 @@ func newIdempotencyKey() string { return rand.Text() }
 // the same key if it is unknown whether the service created the record. It returns a new key after
 // a refusal, because the service would repeat the refusal for the old key.
 func nextIdempotencyKey(sent url.Values, refused *failure) string {
-	if key := sent.Get("once"); key != "" && (refused == nil || refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
+	if key := sent.Get("once"); key != "" && (refused == nil || refused.Reading != nil || refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return key
 	}
 	return newIdempotencyKey()
@@ -180,6 +185,8 @@ type formChanges struct {
 	sent       url.Values
 	anyChanged bool
 	problem    *failure // why the typed values cannot be sent, or nil
+	reading    reading  // how the typed numbers were understood
+	mustShow   bool     // the user has to see the reading before anything is stored
 }
 
 // integer returns the new value of a field that contains a whole number.
@@ -249,7 +256,7 @@ func lines(text string) []string {
 // revertedForm returns the form that undoes the changes of a sent form. Each field gets the value
 // that it had when the sent form was rendered.
 func revertedForm(sent url.Values) url.Values {
-	out := url.Values{}
+	out := url.Values{decimalField: {"."}} // the stored values
 	for name := range sent {
 		if field, is := strings.CutPrefix(name, "was."); is {
 			out.Set(field, sent.Get(name))

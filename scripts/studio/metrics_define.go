@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,16 +110,18 @@ func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPoi
 	if unit != units.Currency {
 		currency = ""
 	}
-	values, err := paste.Values(c.sent.Get("values"), units.Unit{Name: unit, Currency: currency}, period.Day.Start(v.Now().UTC()))
+	of := units.Unit{Name: unit, Currency: currency}
+	values, err := paste.Values(c.sent.Get("values"), of, period.Day.Start(v.Now().UTC()), answersOf(c.sent))
 	switch {
 	case typedField(c.sent, "kind") == string(client.MetricsKindDerived):
 		c.addProblem("values", "must be empty, because a formula computes the values")
-	case err != nil:
+	case err != nil && !c.ask(err):
 		c.addProblem("values", err.Error())
 	case len(values) > pushPointsMax:
 		c.addProblem("values", fmt.Sprintf("has %d days, but one form stores at most %d: push the others", len(values), pushPointsMax))
 	}
 	for _, value := range values {
+		c.understand(value.Day.Format("Mon, Jan 2, 2006: ")+exact(of, value.Value), true)
 		points = append(points, client.PushMetricPointsPoint{TS: dayText(value.Day), Value: value.Value, Grain: client.Value(client.MetricsGrainDay), Currency: optional(currency)})
 	}
 	return points
@@ -124,7 +129,7 @@ func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPoi
 
 // pushFirstValues stores the first values of a metric that was just defined. If the form has no
 // values, it returns an empty notice.
-func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) notice {
+func (v *pageRequest) pushFirstValues(d client.Definition, tag string, sent url.Values) notice {
 	points := v.firstValues(&formChanges{sent: sent})
 	if len(points) == 0 {
 		return notice{}
@@ -139,7 +144,42 @@ func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) noti
 	if pushed.Failure != nil {
 		return notice{Record: d.Name.Or(d.Key), Bad: true, Text: "The metric was created, but its values were not stored: " + pushed.Failure.Text()}
 	}
-	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values"))}
+	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values")), Undo: v.undoFirstValues(d, tag, points)}
+}
+
+// undoFirstValues returns an undo that deletes a metric and its first values. It changes nothing if
+// the metric has other values by now.
+func (v *pageRequest) undoFirstValues(d client.Definition, tag string, points []client.PushMetricPointsPoint) undo {
+	name := d.Name.Or(d.Key)
+	pushed := map[string]float64{}
+	for _, p := range points {
+		pushed[p.TS] = p.Value
+	}
+	days := slices.Sorted(maps.Keys(pushed))
+	return func(v *pageRequest) notice {
+		stored := startCall(v, "metrics:read", "The values", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
+			return v.api.ListMetricPoints(ctx, client.ListMetricPointsInput{MetricKey: d.Key, Limit: client.Value(pointsMax)}, options...)
+		})
+		v.wait()
+		isOther := func(p client.Point) bool {
+			value, known := pushed[dayText(p.TS.Or(time.Time{}).UTC())]
+			return !known || value != p.Value.Or(0) || len(series.DimsOf(p)) > 0
+		}
+		switch page := stored.Value; {
+		case stored.Failure != nil:
+			return undoNotice(name, stored.Failure)
+		case page.Next != "" || len(page.Items) != len(pushed) || slices.ContainsFunc(page.Items, isOther):
+			return undoNotice(name, &failure{Status: http.StatusPreconditionFailed})
+		}
+		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
+			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{MetricKey: d.Key, From: days[0], To: days[len(days)-1]}, options...)
+		})
+		v.wait()
+		if deleted.Failure != nil {
+			return undoNotice(name, deleted.Failure)
+		}
+		return v.definitionScreens().undoCreate(name, d, tag)(v)
+	}
 }
 
 // keyOf returns the key for a metric whose form gave only a name, such as "custom.leads_won" for

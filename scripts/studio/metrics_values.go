@@ -52,6 +52,8 @@ type valueRow struct {
 	Value   *field
 	Base    *field // the value in the base currency; nil if the point has none
 	Focused bool   // whether the row's form gets the focus, because its write failed or it is the only one
+	Reading *reading
+	Kept    []fact
 }
 
 // seriesShownMax is the maximum number of series that one page shows for correction.
@@ -299,13 +301,15 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 			f.Fields = append(f.Fields, r.Base)
 		}
 		f.restore(sent, refused, true)
-		r.Focused, d.Problem = true, f.Problem
+		r.Focused, r.Reading, r.Kept, d.Problem = true, f.Reading, f.Kept, f.Problem
 		if f.Conflict != nil {
 			d.Conflict = "Somebody else has stored another value since you opened this page. Nothing of yours was stored: what you typed is still here."
 		}
 		return
 	}
-	d.Problem, d.Typed = refused, sent.Get("value")
+	if d.Typed = sent.Get("value"); refused.Reading == nil {
+		d.Problem = refused
+	}
 	if refused.Conflict() {
 		d.Conflict, d.Problem = "This value is not stored any more, so it was not corrected.", nil
 	}
@@ -436,15 +440,16 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	case old != nil:
 		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already"}}
 	}
-	value, ok := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}.Parse(sent.Get("value"))
-	if !ok {
-		c.addProblem("value", "must be a number such as 12.5")
+	stored := ""
+	if correcting {
+		stored = newValueRow(m, *old).Value.Stored
 	}
+	value := c.number("value", units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}, stored)
 	point.Value = value
 	if _, has := point.BaseValue.Get(); correcting && has && c.problem == nil {
 		point.BaseValue = correctedBase(c, *old, newValueRow(m, *old), value)
 	}
-	return point, c.problem
+	return point, c.check()
 }
 
 // correctedBase returns a corrected point's value in the base currency. If the user did not change
@@ -456,11 +461,7 @@ func correctedBase(c *formChanges, old client.Point, r *valueRow, value float64)
 	case typed == "":
 		return client.Optional[float64]{}
 	case typed != r.Base.Stored:
-		base, ok := r.baseUnit().Parse(typed)
-		if !ok {
-			c.addProblem("baseValue", "must be a number such as 12.5")
-		}
-		return client.Value(base)
+		return client.Value(c.number("baseValue", r.baseUnit(), ""))
 	case value == before:
 		return old.BaseValue
 	case before == 0:

@@ -341,7 +341,7 @@ func TestFirstValues(t *testing.T) {
 	}
 	form.Set("currency", "eur")
 	form.Set("values", "2026-08-09 12.50\r\n2026-08-10\t13")
-	_, body = w.submit(t, "/metrics/definitions", form)
+	_, body = w.submitRead(t, "/metrics/definitions", "profile", form)
 	checkContains(t, "created", body, "Leads: Created with 2 values.")
 	points := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/metrics/points?metricKey=custom.leads&from=2026-08-01&to=2026-08-11", "").Items(t)
 	if len(points) != 2 || recordDiff(map[string]any{"value": 1250.0, "currency": "EUR"}, points[0]) != "" {

@@ -27,12 +27,12 @@ type recordScreens[T any] struct {
 	facts         func(T) []fact // may be nil
 	save          func(c *formChanges, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove        func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
-	afterCreate   func(record T, sent url.Values) notice // stores additional values from the form of a new record, and returns the notice; may be nil
-	id            func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
-	home          func(T) string                         // returns the page that lists a stored record; if nil, the page in the field back is used
-	hidden        func(T) []fact                         // the hidden fields of the forms; may be nil
-	verb          func(T) string                         // the label of the save button; if nil, "Save"
-	changedRecord func(T) changedRecord                  // identifies the record in the feed of changes, to show who changed it last; may be nil
+	afterCreate   func(record T, tag string, sent url.Values) notice // stores additional values from the form of a new record with the entity tag, and returns the notice; may be nil
+	id            func(T) string                                     // returns the record's id, so that a creation can be undone; may be nil
+	home          func(T) string                                     // returns the page that lists a stored record; if nil, the page in the field back is used
+	hidden        func(T) []fact                                     // the hidden fields of the forms; may be nil
+	verb          func(T) string                                     // the label of the save button; if nil, "Save"
+	changedRecord func(T) changedRecord                              // identifies the record in the feed of changes, to show who changed it last; may be nil
 }
 
 // changedRecord identifies a record in the feed of changes.
@@ -127,8 +127,8 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	id, sent := v.r.PathValue("id"), v.r.PostForm
 	c := &formChanges{sent: sent}
 	save := e.save(c, id)
-	if c.problem != nil {
-		return e.show(v, sent, c.problem)
+	if refused := c.check(); refused != nil {
+		return e.show(v, sent, refused)
 	}
 	if id != "" && !c.anyChanged {
 		return v.finish(e.back, notice{Text: "Nothing was changed."})
@@ -149,7 +149,7 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	if id == "" {
 		msg.Undo = e.undoCreate(name, res.Value, res.ETag)
 		if e.afterCreate != nil {
-			if more := e.afterCreate(res.Value, sent); more.Text != "" {
+			if more := e.afterCreate(res.Value, res.ETag, sent); more.Text != "" {
 				msg = more
 			}
 		}
@@ -222,21 +222,6 @@ func (v *pageRequest) finish(address string, msg notice) *view {
 	}
 	msg.Part = cmp.Or(msg.Part, u.Fragment)
 	return v.redirectWithNotice(u.EscapedPath(), u.Query(), msg)
-}
-
-// decimal returns the new value of a number field.
-func (c *formChanges) decimal(name string) client.Optional[float64] {
-	text := c.text(name)
-	value, ok := text.Get()
-	if !ok {
-		return absentOrNull[float64](text)
-	}
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		c.addProblem(name, "must be a number such as 12.5")
-		return client.Optional[float64]{}
-	}
-	return client.Value(n)
 }
 
 // date returns the new value of a date field, as the time at which that day starts in UTC.

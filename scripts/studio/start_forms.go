@@ -150,8 +150,8 @@ func (s *Studio) createFirstNumber(v *pageRequest) *view {
 	if v.firstValues(c); typedField(sent, "values") == "" {
 		c.addProblem("values", "needs at least one value")
 	}
-	if c.problem != nil {
-		return v.firstNumberPage(sent, c.problem)
+	if refused := c.check(); refused != nil {
+		return v.firstNumberPage(sent, refused)
 	}
 	in := client.CreateMetricDefinitionInput{
 		Key: key, Name: client.Value(name), Unit: optional(client.MetricsUnit(unit)), Aggregation: optional(client.MetricsAggregation(typedField(sent, "aggregation"))), Polarity: client.Value(client.MetricsPolarityUpIsGood),
@@ -167,7 +167,7 @@ func (s *Studio) createFirstNumber(v *pageRequest) *view {
 		return v.firstNumberPage(sent, failed)
 	}
 	query := url.Values{"key": {cmp.Or(defined.Value.Key, key)}, "range": {"30d"}}
-	return v.finish("/metrics?"+query.Encode(), v.pushFirstValues(defined.Value, sent))
+	return v.finish("/metrics?"+query.Encode(), v.pushFirstValues(defined.Value, defined.ETag, sent))
 }
 
 // pushPointsMax is the maximum number of points in one push.

@@ -25,11 +25,22 @@ func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set ma
 	for name, value := range set {
 		form.Set(name, value)
 	}
-	status, body := w.submit(t, action, form)
+	status, body := w.submitRead(t, action, id, form)
 	if status != http.StatusOK {
 		t.Fatalf("%s: status %d, want 200: %s", action, status, visibleText(body))
 	}
 	return body
+}
+
+// submitRead sends a form and, if the response shows how the values were understood, sends it again.
+func (w *testStudio) submitRead(t *testing.T, action, id string, form url.Values) (status int, body string) {
+	t.Helper()
+	status, body = w.submit(t, action, form)
+	if strings.Contains(body, `name="understood"`) {
+		form.Set("understood", fields(t, body, id).Get("understood"))
+		status, body = w.submit(t, action, form)
+	}
+	return status, body
 }
 
 // count returns the number of calls, including those whose responses a test replaced.
@@ -223,7 +234,7 @@ func TestFirstStepsRefused(t *testing.T) {
 			form.Set(name, value)
 			texts = append(texts, value)
 		}
-		status, body := w.submit(t, path, form)
+		status, body := w.submitRead(t, path, id, form)
 		if status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400", path, status)
 		}

@@ -2,11 +2,13 @@
 package units
 
 import (
+	"errors"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"growthworkspace/shared/tabular"
 )
 
 // Unit is the unit of a metric's values.
@@ -138,11 +140,8 @@ func digits(v float64) int {
 	return 2
 }
 
-// typedPattern matches a number as people type it.
-var typedPattern = regexp.MustCompile(`^[-−]?\d{1,60}(\.\d{1,60})?$`)
-
 // Typed formats a value as people type it. It writes an amount of money in whole units of the
-// currency, a ratio in percent, and any other value as it is. Parse is its inverse.
+// currency, a ratio in percent, and any other value as it is. Read is its inverse.
 func (u Unit) Typed(v float64) string {
 	exact, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'f', -1, 64))
 	if !ok { // v is not a finite number
@@ -153,18 +152,24 @@ func (u Unit) Typed(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// Parse returns the value that a person typed as text. It returns false if the text is not a
-// number.
-func (u Unit) Parse(text string) (v float64, ok bool) {
-	if text = strings.ReplaceAll(strings.TrimSpace(text), ",", ""); !typedPattern.MatchString(text) {
-		return 0, false
+// Read returns the value that a person typed as text, with or without the sign of the unit. The
+// error is a tabular.Ambiguous if the number has two readings.
+func (u Unit) Read(numbers *tabular.Numbers, text string) (float64, error) {
+	n, err := numbers.Read(text)
+	if err != nil {
+		return 0, err
 	}
-	exact, ok := new(big.Rat).SetString(strings.Replace(text, "−", "-", 1))
-	if !ok {
-		return 0, false
+	if u.Name != Currency || u.Currency != "" {
+		err = n.CheckCurrency(u.Currency)
 	}
-	v, _ = exact.Quo(exact, u.typedFactor()).Float64()
-	return v, true
+	if n.IsPercent && u.Name != Ratio {
+		err = errors.New("is a percentage, but the metric has another unit")
+	}
+	if err != nil {
+		return 0, err
+	}
+	n.IsPercent = false // people type a ratio in percent, with or without the sign
+	return n.Value(new(big.Rat).Inv(u.typedFactor()))
 }
 
 // typedFactor returns the factor by which a value is multiplied to get the number that people type.

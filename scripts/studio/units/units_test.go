@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"growthworkspace/shared/tabular"
 )
 
 // Ensure Text formats each unit as people write it. An amount of money has the number of decimals
@@ -108,16 +110,25 @@ func TestTyped(t *testing.T) {
 		{Unit{Name: Count}, 42, "42"}, {Unit{Name: Count}, 0, "0"}, {Unit{}, 0.1, "0.1"}, {Unit{Name: Bytes}, 5e12, "5000000000000"},
 	} {
 		got := c.unit.Typed(c.value)
-		if back, ok := c.unit.Parse(got); got != c.want || !ok || back != c.value {
-			t.Errorf("%v %v is typed %q, and back %v (%t); want %q", c.unit, c.value, got, back, ok, c.want)
+		if back, err := c.unit.Read(tabular.NewNumbers(".", nil), got); got != c.want || err != nil || back != c.value {
+			t.Errorf("%v %v is typed %q, and back %v (%v); want %q", c.unit, c.value, got, back, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "abc", "1e9", "1/3", "0x10", "1.", ".5", "--1", "1 2"} {
-		if v, ok := (Unit{}).Parse(text); ok {
-			t.Errorf("%q is %v, want no number", text, v)
+	for _, c := range []struct {
+		unit Unit
+		text string
+		want float64
+	}{
+		{Unit{Name: Count}, " −1,234,000 ", -1_234_000}, {Unit{Name: Currency, Currency: "EUR"}, "1.234,56 €", 123_456}, {Unit{Name: Currency, Currency: "EUR"}, "EUR 12.50", 1250},
+		{Unit{Name: Ratio}, "12,5 %", .125}, {Unit{Name: Ratio}, "12,5", .125}, {Unit{}, "0,5", .5}, {Unit{Name: Currency}, "$5", 500},
+	} {
+		if v, err := c.unit.Read(tabular.NewNumbers("", nil), c.text); err != nil || v != c.want {
+			t.Errorf("%v %q is %v (%v), want %v", c.unit, c.text, v, err, c.want)
 		}
 	}
-	if v, ok := (Unit{Name: Count}).Parse(" −1,234 "); !ok || v != -1234 {
-		t.Errorf("−1,234 is %v (%t)", v, ok)
+	for text, unit := range map[string]Unit{"": {}, "abc": {}, "1/3": {}, "0x10": {}, "1.": {}, "--1": {}, "1 2": {}, "1,204": {}, "5 €": {Name: Count}, "5 £": {Name: Currency, Currency: "EUR"}, "5 %": {Name: Count}} {
+		if v, err := unit.Read(tabular.NewNumbers("", nil), text); err == nil {
+			t.Errorf("%v %q is %v, want no number", unit, text, v)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/tabular"
 )
 
 // ga4Series describes the columns of Google Analytics by their English names in lower case. Numbers
@@ -28,6 +29,12 @@ var ga4Series = map[string]series{
 }
 
 const ga4DateLayout = "20060102"
+
+// isNthDay reports whether a cell is a number of a day, such as 0003, and not a date.
+func isNthDay(cell string) bool {
+	cell = strings.TrimSpace(cell)
+	return len(cell) < len(ga4DateLayout) && !isText(cell)
+}
 
 // ga4Dates contains the first and last days of a report, read from the report's comments. The two
 // days are on separate lines or together on one line.
@@ -171,13 +178,13 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	for _, column := range tableMapping.columns() {
 		found[strings.ToLower(column)] = true
 	}
-	for { // skip rows of totals, which have one cell more than the header
+	for { // skip rows of totals: they have one cell more than the header, or only numbers and no day
 		err = t.next()
 		var bad rowProblem
 		switch {
 		case errors.Is(err, io.EOF):
 			return true, nil
-		case errors.As(err, &bad) && slices.ContainsFunc(t.cells, isTotalWord):
+		case errors.As(err, &bad) && slices.ContainsFunc(t.cells, isTotalWord), err == nil && tabular.IsBlank(t.cells[dayIndex]) && !slices.ContainsFunc(t.cells, isText):
 			out.Skip(reasonTotal)
 			continue
 		case errors.As(err, &bad):
@@ -191,10 +198,6 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 		}
 		break
 	}
-	isNth := strings.EqualFold(t.header[dayIndex], "Nth day") || len(strings.TrimSpace(t.cells[dayIndex])) < len(ga4DateLayout) && allDigits(strings.TrimSpace(t.cells[dayIndex]))
-	if isNth && dates.start.IsZero() {
-		return true, convert.Problem{Row: t.headerRow, Column: t.heading(dayIndex), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
-	}
 	if len(m.Metrics) == 0 {
 		tableMapping.addGA4Columns(t, dayIndex)
 	}
@@ -205,8 +208,11 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	if err != nil {
 		return true, err
 	}
-	if isNth {
-		r.parseDay = dates.nthDay
+	r.totalsHaveNoDay, r.nthDay = true, dates.nthDay
+	if dates.start.IsZero() {
+		r.nthDay = func(string) (time.Time, error) {
+			return time.Time{}, convert.Problem{Row: t.headerRow, Column: t.heading(dayIndex), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
+		}
 	}
 	if r.isTotal() {
 		out.Skip(reasonTotal)
@@ -232,10 +238,8 @@ func (m mapping) forTable(t *table) mapping {
 // that contains text are dimensions. The columns after it are metrics.
 func (m *mapping) addGA4Columns(t *table, dayIndex int) {
 	last := dayIndex
-	numbers := numberReader{decimal: "."}
 	for i, cell := range t.cells[:len(t.header)] {
-		n, err := numbers.read(cell)
-		if i != dayIndex && (err != nil && !errors.Is(err, errEmpty) || n.currency != "") {
+		if i != dayIndex && isText(cell) {
 			last = max(last, i)
 		}
 	}
@@ -248,6 +252,12 @@ func (m *mapping) addGA4Columns(t *table, dayIndex int) {
 			m.Metrics[heading] = "ga4." + name
 		}
 	}
+}
+
+// isText reports whether a cell has a value that is not a number.
+func isText(cell string) bool {
+	n, err := tabular.NewNumbers(".", nil).Read(cell)
+	return err != nil && !errors.Is(err, tabular.ErrEmpty) || n.Currency != ""
 }
 
 // keyPart converts a heading to a part of a metric key.

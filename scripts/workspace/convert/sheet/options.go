@@ -9,10 +9,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/tabular"
 )
 
 // mapping says what the columns of a table mean. --save-mapping stores it as JSON.
@@ -175,6 +177,22 @@ func (m mapping) check() error {
 		}
 	}
 	return nil
+}
+
+// dates returns the values of --date-format and --timezone.
+func (m mapping) dates() (format tabular.Format, zone *time.Location, err error) {
+	zone = time.UTC
+	if m.Timezone != "" {
+		if zone, err = time.LoadLocation(m.Timezone); err != nil || m.Timezone == "Local" {
+			return format, nil, fmt.Errorf("--timezone %s: must be a name of the IANA time zone database, for example Europe/Berlin", m.Timezone)
+		}
+	}
+	if m.DateFormat != "" {
+		if format, err = tabular.ParseFormat(m.DateFormat); err != nil {
+			return format, nil, fmt.Errorf("--date-format %s: %w", m.DateFormat, err)
+		}
+	}
+	return format, zone, nil
 }
 
 func parseScale(text string) (*big.Rat, error) {

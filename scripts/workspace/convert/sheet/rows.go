@@ -17,6 +17,7 @@ import (
 	"growthworkspace/functions/metrics"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/tabular"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -27,7 +28,9 @@ type rowConverter struct {
 	table          *table
 	out            *convert.Output
 	target         *target
-	cellReader     cellReader
+	dateFormat     tabular.Format
+	zone           *time.Location
+	pointDates     *tabular.Dates // reads the dates of points
 	columns        []fieldColumn
 	metrics        []metricColumn
 	dims           []dimColumn
@@ -39,14 +42,17 @@ type rowConverter struct {
 	grain          string
 	slugs          slugSet
 
-	parseDay        func(cell string) (time.Time, error) // parses the date of a point; if nil, cellReader.dates does
+	nthDay          func(cell string) (time.Time, error) // parses a number of a day; nil if the column of dates has none
+	totalsHaveNoDay bool                                 // whether a row with neither a day nor dimensions contains totals
 	consecutiveDays bool                                 // whether the rows must be consecutive days
 	lastDay         time.Time
 }
 
 type fieldColumn struct {
-	index int
-	field field
+	index   int
+	field   field
+	numbers *tabular.Numbers
+	dates   *tabular.Dates
 }
 
 type dimColumn struct {
@@ -56,6 +62,7 @@ type dimColumn struct {
 
 type metricColumn struct {
 	index          int
+	numbers        *tabular.Numbers
 	key            string // empty if the key is in a column of the row
 	scale          *big.Rat
 	currency       string
@@ -70,19 +77,19 @@ func newRowConverter(t *table, m mapping, out *convert.Output) (*rowConverter, e
 	if err != nil {
 		return nil, err
 	}
-	dates, err := newDateReader(m.DateFormat, m.Timezone)
+	format, zone, err := m.dates()
 	if err != nil {
 		return nil, err
 	}
 	r := &rowConverter{
 		mapping: m, table: t, out: out, target: kind, idIndex: -1, dateIndex: -1, columnsByField: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
-		cellReader: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugSet(),
+		dateFormat: format, zone: zone, slugs: newSlugSet(),
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
 	}
 	if m.IDColumn != "" {
-		if r.idIndex, err = t.column(m.IDColumn); err != nil {
+		if r.idIndex, err = t.find(m.IDColumn); err != nil {
 			return nil, err
 		}
 		r.columnsByField["id"], r.columnsByField["externalId"] = t.heading(r.idIndex), t.heading(r.idIndex)
@@ -106,7 +113,7 @@ func (r *rowConverter) setConstants() error {
 		if err != nil {
 			return err
 		}
-		if r.constantValues[name], err = r.cellReader.value(f, text); err != nil {
+		if r.constantValues[name], err = f.value(text, tabular.NewNumbers(r.Decimal, nil), tabular.NewDates(r.dateFormat, r.zone, nil)); err != nil {
 			return fmt.Errorf("--set %s=%s: %w", name, text, err)
 		}
 		r.columnsByField[name] = fmt.Sprintf("--set %s", name)
@@ -124,7 +131,7 @@ const dimsPrefix = "dims."
 
 func (r *rowConverter) setColumns() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
-		at, err := r.table.column(r.Fields[name])
+		at, err := r.table.find(r.Fields[name])
 		if err != nil {
 			return err
 		}
@@ -140,7 +147,7 @@ func (r *rowConverter) setColumns() error {
 		if r.target.name == typePoint && (name == "ts" || name == "value") {
 			continue // setMetrics handles these
 		}
-		r.columns = append(r.columns, fieldColumn{at, f})
+		r.addColumn(at, f)
 	}
 	if r.DateColumn == "" || r.target.name == typePoint {
 		return nil
@@ -149,13 +156,18 @@ func (r *rowConverter) setColumns() error {
 	if err != nil {
 		return err
 	}
-	at, err := r.table.column(r.DateColumn)
+	at, err := r.table.find(r.DateColumn)
 	if err != nil {
 		return err
 	}
 	r.columnsByField[name] = r.table.heading(at)
-	r.columns = append(r.columns, fieldColumn{at, r.target.fields[name]})
+	r.addColumn(at, r.target.fields[name])
 	return nil
+}
+
+func (r *rowConverter) addColumn(index int, f field) {
+	cells := r.table.column(index)
+	r.columns = append(r.columns, fieldColumn{index, f, tabular.NewNumbers(r.Decimal, cells), tabular.NewDates(r.dateFormat, r.zone, cells)})
 }
 
 // dateField returns the name of the field that --date-column fills.
@@ -192,9 +204,10 @@ func (r *rowConverter) setMetrics() error {
 		return errors.New("a metric-point needs a day: name its column with --date-column")
 	}
 	var err error
-	if r.dateIndex, err = r.table.column(dateColumn); err != nil {
+	if r.dateIndex, err = r.table.find(dateColumn); err != nil {
 		return err
 	}
+	r.pointDates = tabular.NewDates(r.dateFormat, r.zone, r.table.column(r.dateIndex))
 	r.columnsByField["ts"] = r.table.heading(r.dateIndex)
 	r.grain = string(metrics.GrainDay)
 	if grain, ok := r.constantValues["grain"].(string); ok {
@@ -230,11 +243,11 @@ func (r *rowConverter) setMetrics() error {
 }
 
 func (r *rowConverter) addMetric(column, key string) error {
-	at, err := r.table.column(column)
+	at, err := r.table.find(column)
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
+	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
 	if text := forColumn(r.Scales, column); text != "" {
 		if c.scale, err = parseScale(text); err != nil {
 			return err
@@ -320,14 +333,16 @@ func isTotalWord(cell string) bool {
 }
 
 // isTotal reports whether the current row contains the totals of other rows. Such a row has a label
-// in totalWords instead of the date, or no date and such a label in a different cell.
+// in totalWords instead of the date, or no date and such a label in a different cell, or neither if
+// totalsHaveNoDay is set.
 func (r *rowConverter) isTotal() bool {
 	cells := r.table.cells
 	if r.dateIndex < 0 || r.dateIndex >= len(cells) {
 		return false
 	}
-	if isBlank(strings.TrimSpace(cells[r.dateIndex])) {
-		return slices.ContainsFunc(cells, isTotalWord)
+	if tabular.IsBlank(cells[r.dateIndex]) {
+		hasValue := func(d dimColumn) bool { return d.index < len(cells) && !tabular.IsBlank(cells[d.index]) }
+		return r.totalsHaveNoDay && !slices.ContainsFunc(r.dims, hasValue) || slices.ContainsFunc(cells, isTotalWord)
 	}
 	return isTotalWord(cells[r.dateIndex])
 }
@@ -352,9 +367,9 @@ func (r *rowConverter) convert() error {
 	fields := maps.Clone(r.constantValues)
 	bad := false
 	for _, c := range r.columns {
-		value, err := r.cellReader.value(c.field, r.table.cells[c.index])
+		value, err := c.field.value(r.table.cells[c.index], c.numbers, c.dates)
 		switch {
-		case errors.Is(err, errEmpty):
+		case errors.Is(err, tabular.ErrEmpty):
 		case err != nil:
 			bad = true
 			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
@@ -453,8 +468,11 @@ func appendNumber(base string, n uint32) string {
 // convertPoints emits a point for each metric in the current row.
 func (r *rowConverter) convertPoints(fields map[string]any) error {
 	day, err := r.day()
-	if errors.Is(err, errEmpty) {
+	if errors.Is(err, tabular.ErrEmpty) {
 		err = errors.New("is empty, but a point needs a day")
+	}
+	if ofFile := (convert.Problem{}); errors.As(err, &ofFile) {
+		return ofFile
 	}
 	if err != nil {
 		return r.out.Report(r.table.problem(r.dateIndex, err.Error()))
@@ -471,7 +489,7 @@ func (r *rowConverter) convertPoints(fields map[string]any) error {
 	}
 	for _, c := range r.metrics {
 		value, err := r.metricValue(c)
-		if errors.Is(err, errEmpty) {
+		if errors.Is(err, tabular.ErrEmpty) {
 			r.out.Skip(reasonNoValue)
 			continue
 		}
@@ -502,18 +520,16 @@ func (r *rowConverter) convertPoints(fields map[string]any) error {
 // day returns the day of the current row.
 func (r *rowConverter) day() (time.Time, error) {
 	cell := r.table.cells[r.dateIndex]
-	var day time.Time
+	var date tabular.Date
 	var err error
-	if r.parseDay != nil {
-		day, err = r.parseDay(cell)
+	if r.nthDay != nil && !tabular.IsBlank(cell) && isNthDay(cell) {
+		date.Day, err = r.nthDay(cell)
 	} else {
-		var m cellDate
-		if m, err = r.cellReader.dates.read(cell); err == nil {
-			day = r.cellReader.dates.dayOf(m)
-		}
+		date, err = r.pointDates.Read(cell)
 	}
+	day := date.Day
 	if err != nil {
-		return day, err
+		return day, explain(err)
 	}
 	if r.consecutiveDays && r.grain == string(metrics.GrainDay) && !r.lastDay.IsZero() && !day.Equal(r.lastDay) && !day.Equal(r.lastDay.AddDate(0, 0, 1)) {
 		return day, fmt.Errorf("%q is not the day after the row before, so the rows are not days: name their length with --set grain=week or --set grain=month", cell)
@@ -524,14 +540,14 @@ func (r *rowConverter) day() (time.Time, error) {
 
 // metricValue returns the value of a cell in the unit of its metric.
 func (r *rowConverter) metricValue(c metricColumn) (float64, error) {
-	n, err := r.cellReader.numbers.read(r.table.cells[c.index])
+	n, err := c.numbers.Read(r.table.cells[c.index])
+	if err == nil {
+		err = n.CheckCurrency(c.currency)
+	}
 	if err != nil {
-		return 0, err
+		return 0, explain(err)
 	}
-	if err := n.checkCurrency(c.currency); err != nil {
-		return 0, err
-	}
-	value, err := n.value(c.scale)
+	value, err := n.Value(c.scale)
 	if err == nil && c.isMinor && value != math.Trunc(value) {
 		return 0, fmt.Errorf("%s is not a whole number of %s, such as cents: multiply the column with --scale", r.table.cells[c.index], unitMinor)
 	}

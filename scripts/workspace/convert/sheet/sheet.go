@@ -59,19 +59,23 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 			return err
 		}
 	}
-	text, err := openText(in, m.Encoding)
-	if err != nil {
-		return err
+	open := func() (*table, error) {
+		text, err := openText(in, m.Encoding)
+		if err != nil {
+			return nil, err
+		}
+		s := newSource(text)
+		s.separator, s.skip, s.comment, s.encoding = separator, skip, m.Comment, m.Encoding
+		return openTable(s, "")
 	}
-	s := newSource(text)
-	s.separator, s.skip, s.comment, s.encoding = separator, skip, m.Comment, m.Encoding
-	t, err := openTable(s, "")
+	t, err := open()
 	if errors.Is(err, io.EOF) {
 		return errors.New("has no header")
 	}
 	if err != nil {
 		return err
 	}
+	t.reopen = open
 	r, err := newRowConverter(t, m, out)
 	if err != nil {
 		return err

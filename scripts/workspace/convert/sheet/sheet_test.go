@@ -105,11 +105,28 @@ func TestCSV(t *testing.T) {
 		{
 			name: "numbers that contradict each other", text: "Day;A\n2026-08-10;1,5\n2026-08-11;1.5\n", flags: []string{"--metric", "A=a"},
 			want:    "{metricKey:a,ts:2026-08-10,value:1.5}",
-			problem: `t.csv, row 3, column A: "1.5" has the decimal separator ".", but an earlier number has ",": name the decimal separator with --decimal . or --decimal ,`,
+			problem: `t.csv, row 3, column A: "1.5" has the decimal separator ".", but another number of the column has ","`,
+		},
+		{
+			name: "a later number that decides for its column", text: "Day;A;B\n2026-08-10;1.234;1.234\n2026-08-11;12,5;5\n", flags: []string{"--metric", "A=a", "--metric", "B=b"},
+			want:    "{metricKey:a,ts:2026-08-10,value:1234}\n{metricKey:a,ts:2026-08-11,value:12.5}\n{metricKey:b,ts:2026-08-11,value:5}",
+			problem: `t.csv, row 2, column B: "1.234" could be 1234 or 1.234: name the decimal separator with --decimal . or --decimal ,`,
+		},
+		{
+			name: "a later date that decides for its column", text: "Day,A\n01/10/2026,1\n13/10/2026,2\n", flags: []string{"--metric", "A=a"},
+			want: "{metricKey:a,ts:2026-10-01,value:1}\n{metricKey:a,ts:2026-10-13,value:2}",
+		},
+		{
+			name: "a midnight that a clock change skips", text: "Day,A\n2026-09-05 00:00:00,1\n2026-09-06 00:00:00,2\n", flags: []string{"--metric", "A=a", "--timezone", "America/Santiago"},
+			want: "{metricKey:a,ts:2026-09-05,value:1}\n{metricKey:a,ts:2026-09-06,value:2}",
+		},
+		{
+			name: "the format that an error names", text: "Day,A\n01/10/2026,1\n", flags: []string{"--metric", "A=a", "--date-format", "MM/DD/YYYY"},
+			want: "{metricKey:a,ts:2026-01-10,value:1}",
 		},
 		{
 			name: "an ambiguous date", text: "Day,A\n01/02/2026,1\n", flags: []string{"--metric", "A=a"},
-			problem: `t.csv, row 2, column Day: "01/02/2026" could be 1 February or 2 January: name the order with --date-format DD.MM.YYYY or --date-format MM/DD/YYYY`,
+			problem: `t.csv, row 2, column Day: "01/02/2026" could be 1 February or 2 January: name the format with --date-format DD/MM/YYYY or --date-format MM/DD/YYYY`,
 		},
 		{
 			name: "a date with a format", text: "Day,A\n01.02.2026,1\n", flags: []string{"--metric", "A=a", "--date-format", "DD.MM.YYYY"},
@@ -511,6 +528,23 @@ func TestGA4Exploration(t *testing.T) {
 	lines, _, err = run(t, "ga4", strings.Replace(readTestdata(t, "ga4-exploration.csv"), "20260825,/", "20260826,/pricing", 1))
 	if err != nil || !strings.Contains(shortenLines(lines), "{dims:{page_path:/pricing},metricKey:ga4.views,ts:2026-08-26,value:130}") {
 		t.Errorf("records\n%s\n%v", shortenLines(lines), err)
+	}
+}
+
+// Ensure a row of totals that has no label is skipped, wherever it is, and a row without a day does
+// not turn the other days into numbers of days.
+func TestGA4Totals(t *testing.T) {
+	const want = "{dims:{country:Chile},metricKey:ga4.revenue,ts:2026-10-01,value:1000.5}\n{dims:{country:Peru},metricKey:ga4.revenue,ts:2026-10-02,value:234}"
+	const first, second = "20261001,Chile,1000.5\n", "20261002,Peru,234\n"
+	for name, rows := range map[string]string{"first": ",,1234.5\n" + first + second, "last": first + second + ",,1234.5\n", "between": first + ",,1234.5\n" + second} {
+		lines, problems, err := run(t, "ga4", "# ---\nDate,Country,Revenue\n"+rows)
+		if got := shortenLines(lines); err != nil || got != want || fmt.Sprint(problems) != "[skipped 1 rows of totals]" {
+			t.Errorf("totals %s:\n%s\nproblems %q, %v", name, got, problems, err)
+		}
+	}
+	lines, problems, err := run(t, "ga4", "Date,Country,Revenue\n,Chile,7\n"+first+second)
+	if err != nil || shortenLines(lines) != want || fmt.Sprint(problems) != "[t.csv, row 2, column Date: is empty, but a point needs a day]" {
+		t.Errorf("a row without a day:\n%s\nproblems %q, %v", shortenLines(lines), problems, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -25,7 +26,8 @@ type table struct {
 	headerRow int
 	row       int
 	cells     []string
-	width     int // the number of cells in the first row after the header, including empty ones at its end
+	reopen    func() (*table, error) // opens the same table again; nil if that is impossible
+	width     int                    // the number of cells in the first row after the header, including empty ones at its end
 }
 
 // openTable reads the header of the next table of a source. The error is io.EOF if the source has
@@ -138,9 +140,28 @@ func (t *table) explain(err error) error {
 	return p
 }
 
-// column returns the index of the column with the given heading. It ignores case if no heading
+// column returns the cells of a column from the first row on, or nil if the table cannot be read
+// twice.
+func (t *table) column(index int) iter.Seq[string] {
+	if t.reopen == nil {
+		return nil
+	}
+	return func(yield func(string) bool) {
+		again, err := t.reopen()
+		for err == nil {
+			var bad rowProblem
+			if err = again.next(); errors.As(err, &bad) {
+				err = nil
+			} else if err == nil && !yield(again.cells[index]) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the index of the column with the given heading. It ignores case if no heading
 // matches exactly.
-func (t *table) column(name string) (int, error) {
+func (t *table) find(name string) (int, error) {
 	name = cleanHeading(name)
 	var found []int
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {

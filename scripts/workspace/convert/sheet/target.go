@@ -17,6 +17,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/tabular"
 	"growthworkspace/shared/transfer"
 )
 
@@ -148,37 +149,32 @@ func (t *target) field(flag, name string) (field, error) {
 	return field{}, fmt.Errorf("%s; the fields are %s", message, strings.Join(names, ", "))
 }
 
-// cellReader converts cells to values.
-type cellReader struct {
-	numbers numberReader
-	dates   *dateReader
-}
-
-// value converts a cell to a value of the field. The error is errEmpty if the cell has no value.
-func (r *cellReader) value(f field, cell string) (any, error) {
+// value converts a cell to a value of the field. The error is tabular.ErrEmpty if the cell has no
+// value.
+func (f field) value(cell string, numbers *tabular.Numbers, dates *tabular.Dates) (any, error) {
 	switch f.form {
 	case formDate, formDay:
-		m, err := r.dates.read(cell)
+		date, err := dates.Read(cell)
 		if err != nil {
-			return nil, err
+			return nil, explain(err)
 		}
 		if f.form == formDay {
-			return convert.FormatTime(r.dates.dayOf(m)), nil
+			return convert.FormatTime(date.Day), nil
 		}
-		return convert.FormatTime(r.dates.timeOf(m)), nil
+		return convert.FormatTime(date.Time), nil
 	case formNumber:
-		n, err := r.numbers.read(cell)
+		n, err := numbers.Read(cell)
 		if err != nil {
-			return nil, err
+			return nil, explain(err)
 		}
-		if n.currency != "" {
+		if n.Currency != "" {
 			return nil, fmt.Errorf("%q is not a number", cell)
 		}
-		return n.value(nil)
+		return n.Value(nil)
 	}
 	text := strings.TrimSpace(cell)
 	if text == "" {
-		return nil, errEmpty
+		return nil, tabular.ErrEmpty
 	}
 	switch f.form {
 	case formJSON:
@@ -194,11 +190,29 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 			}
 		}
 		if list == nil {
-			return nil, errEmpty
+			return nil, tabular.ErrEmpty
 		}
 		return list, nil
 	}
 	return matchEnum(f.enum, text), nil
+}
+
+// explain adds the flag that decides to an error of package tabular.
+func explain(err error) error {
+	var ambiguous *tabular.Ambiguous
+	var unknown *tabular.UnknownDate
+	var currency *tabular.Currency
+	switch {
+	case errors.As(err, &ambiguous) && ambiguous.IsDate:
+		return fmt.Errorf("%w: name the format with --date-format %s", err, strings.Join(ambiguous.Options, " or --date-format "))
+	case errors.As(err, &ambiguous):
+		return fmt.Errorf("%w: name the decimal separator with --decimal . or --decimal ,", err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: describe it with --date-format", err)
+	case errors.As(err, &currency):
+		return fmt.Errorf("%w: name it with --currency COLUMN=%s", err, currency.Code)
+	}
+	return err
 }
 
 // matchEnum returns the enum value that differs from text only in letter case, spaces, hyphens and

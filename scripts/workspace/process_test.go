@@ -7,16 +7,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"growthworkspace/scripts/workspace/serve"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a server process exits with code 0 on SIGTERM and SIGINT, and leaves no database engine
@@ -98,6 +103,74 @@ func TestServerStopsDuringACommand(t *testing.T) {
 	}
 	if again := runCommand(t, record, importing...); again.code != 0 {
 		t.Errorf("run again: exit code %d, %s", again.code, again.err)
+	}
+}
+
+// Ensure each stored record is in the feed exactly once, even if the server and its engine are
+// killed again and again while clients push records.
+func TestServeFeedThroughKills(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	data := dataFolder(t)
+	const rounds, pushed = 4, 100
+	var sent, acknowledged atomic.Int64
+	push := func(c *client.Client) error {
+		in := client.PushFeedbackInput{Records: make([]client.PushFeedbackRecord, pushed)}
+		for n := range in.Records {
+			in.Records[n] = client.PushFeedbackRecord{Source: "reddit", ExternalID: fmt.Sprint(sent.Add(1)), Title: client.Value("pushed")}
+		}
+		_, err := c.PushFeedback(t.Context(), in)
+		if err == nil {
+			acknowledged.Add(pushed)
+		}
+		return err
+	}
+	for round := range rounds {
+		cmd, a := startServe(t, data)
+		if round == 0 {
+			keys := runJSON(t, data, "", "key", "list", "--company", a.CompanyID)["items"].([]any)
+			runJSON(t, data, "", "key", "quota", keys[0].(map[string]any)["id"].(string), "--company", a.CompanyID, "--class", "push", "--limit", "1000000")
+		}
+		c, err := client.New(a.BaseURL, a.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		others.Go(func() {
+			for push(c) == nil { // until the kill
+			}
+		})
+		for range 2 + round {
+			if err := push(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // returns that it was killed
+		others.Wait()
+	}
+	s := startServer(t, data)
+	stored := 0
+	f := &feed{changeType: "feedback", seen: map[string]int{}}
+	for r, err := range s.client(t).AllFeedback(t.Context(), client.ListFeedbackInput{Source: client.Value(client.FeedbackSourceReddit), Limit: client.Value(200)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if title, ok := r.Title.Get(); ok && title == "pushed" { // not a record of the demo company
+			stored++
+			f.wait(t, s, r.ID)
+		}
+	}
+	if stored < int(acknowledged.Load()) {
+		t.Errorf("%d records are stored, and %d were acknowledged", stored, acknowledged.Load())
+	}
+	for id, n := range f.seen {
+		if n != 1 {
+			t.Errorf("%d changes of %s, want 1", n, id)
+		}
+	}
+	if len(f.seen) != stored {
+		t.Errorf("the feed has %d records, and %d are stored", len(f.seen), stored)
 	}
 }
 

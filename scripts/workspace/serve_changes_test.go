@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,21 +13,26 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/scripts/workspace/tableconn"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/testkit/engine"
 )
 
-// boardFeed follows the changes of the boards of a server's company.
-type boardFeed struct {
-	after client.Optional[string]
-	seen  map[string]int // the number of changes, by board
+// feed follows the changes of a server's company that have one type.
+type feed struct {
+	changeType string
+	after      client.Optional[string]
+	seen       map[string]int // the number of changes, by record
 }
 
 // read reads the feed to its end.
-func (f *boardFeed) read(t *testing.T, s *server) {
+func (f *feed) read(t *testing.T, s *server) {
 	t.Helper()
 	for more := true; more; {
-		page, err := s.client(t).ListChanges(t.Context(), client.ListChangesInput{After: f.after, Types: client.Value("board")})
+		page, err := s.client(t).ListChanges(t.Context(), client.ListChangesInput{After: f.after, Types: client.Value(f.changeType), Limit: client.Value(200)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,12 +43,12 @@ func (f *boardFeed) read(t *testing.T, s *server) {
 	}
 }
 
-// wait reads the feed until each board has a change. It fails after a minute.
-func (f *boardFeed) wait(t *testing.T, s *server, boards ...string) {
+// wait reads the feed until each record has a change. It fails after a minute.
+func (f *feed) wait(t *testing.T, s *server, ids ...string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(boards, func(id string) bool { return f.seen[id] == 0 }); f.read(t, s) {
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(ids, func(id string) bool { return f.seen[id] == 0 }); f.read(t, s) {
 		if time.Now().After(deadline) {
-			t.Fatalf("changes of %v, want %v: %s", slices.Sorted(maps.Keys(f.seen)), boards, s.logs)
+			t.Fatalf("changes of %v, want %v: %s", slices.Sorted(maps.Keys(f.seen)), ids, s.logs)
 		}
 	}
 }
@@ -70,22 +77,76 @@ func TestServeRecordsChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	s := startServer(t, data)
-	feed := &boardFeed{seen: map[string]int{}}
+	f := &feed{changeType: "board", seen: map[string]int{}}
 	first := s.createBoard(t, "First")
-	feed.wait(t, s, first)
+	f.wait(t, s, first)
 	second := s.createBoard(t, "Second") // the server may stop before it records this change
 	s.stop(t)
 	again := startServer(t, data)
 	third := again.createBoard(t, "Third")
-	feed.wait(t, again, first, second, third)
-	feed.read(t, again)
-	for id, n := range feed.seen {
+	f.wait(t, again, first, second, third)
+	f.read(t, again)
+	for id, n := range f.seen {
 		if n != 1 {
 			t.Errorf("%d changes of the board %s, want 1", n, id)
 		}
 	}
 	if logs := s.logs.String() + again.logs.String(); strings.Contains(logs, "ERROR") {
 		t.Errorf("the servers logged an error: %s", logs)
+	}
+}
+
+// Ensure the stream in the data folder does not grow with the number of requests. Reads must leave
+// nothing in it, and changes must leave it once they are in the feed.
+func TestServeKeepsTheStreamSmall(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	data := dataFolder(t)
+	s := startServer(t, data)
+	keys := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
+	runJSON(t, data, "", "key", "quota", keys[0].(map[string]any)["id"].(string), "--company", s.CompanyID, "--class", "read", "--limit", "1000000")
+	session, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	streamLength := func() (n int) {
+		reader, err := session.EnableStream(t.Context())
+		if err == nil {
+			err = reader.Drain(t.Context(), func(_ context.Context, _ string, records []change.StreamRecord) error { n += len(records); return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := streamLength()
+	for range 2000 {
+		if _, err := s.client(t).GetCompany(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := streamLength(); after != before {
+		t.Errorf("the stream has %d records, and %d after 2,000 reads", before, after)
+	}
+	const pushes, pushed = 12, 100
+	for n := range pushes {
+		in := client.PushFeedbackInput{Records: make([]client.PushFeedbackRecord, pushed)}
+		for i := range in.Records {
+			in.Records[i] = client.PushFeedbackRecord{Source: "reddit", ExternalID: fmt.Sprint(n*pushed + i)}
+		}
+		if _, err := s.client(t).PushFeedback(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(waitMax); ; time.Sleep(50 * time.Millisecond) {
+		n := streamLength()
+		if n < pushes*pushed/2 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the stream has %d records after %d changes: %s", n, pushes*pushed, s.logs)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type Reader struct {
 	table     string
 	streamARN string // empty until it is known
 	shards    []*shard
+	isDrained bool // whether the last Poll delivered nothing
 }
 
 // shard is a shard of the stream, and how far it has been read.
@@ -73,8 +74,12 @@ func (r *Reader) Drain(ctx context.Context, consume Consume) error {
 // shard is delivered only after the parent from which it was split, so the writes to one item are
 // delivered in order.
 func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err error) {
-	if err := r.findShards(ctx); err != nil {
-		return 0, fmt.Errorf("read the stream: %w", err)
+	// An engine may look at every record of a shard to describe it, so while there are records, only
+	// read them.
+	if len(r.shards) == 0 || r.isDrained {
+		if err := r.findShards(ctx); err != nil {
+			return 0, fmt.Errorf("read the stream: %w", err)
+		}
 	}
 	var errs []error
 	for _, s := range r.shards {
@@ -84,6 +89,7 @@ func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err 
 		n, err := r.readBatch(ctx, s, consume)
 		delivered, errs = delivered+n, append(errs, err)
 	}
+	r.isDrained = delivered == 0
 	return delivered, errors.Join(errs...)
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/stream"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // Pauses of the feed's reader: when the stream has no more records, and after an error.
@@ -28,7 +31,13 @@ type feedRecorder struct {
 	stream   *stream.Reader
 	recorder *recorder.Recorder
 	log      *slog.Logger
+	last     string // the sequence number of the last record whose change is in the feeds
+	unmarked int    // the number of records since the stream was marked
 }
+
+// markInterval is how many records are recorded before the stream is marked, so that the engine
+// drops them. Until then, they take up some kilobytes each, and are read again after a restart.
+const markInterval = 500
 
 // openFeedRecorder switches the engine's stream on. It returns nil for a table in an AWS account
 // and for an engine without streams. In the second case, it also tells session.ServingTable that
@@ -69,7 +78,10 @@ func (f *feedRecorder) run(ctx context.Context) {
 	}
 	last := ""
 	for {
-		delivered, err := f.stream.Poll(ctx, f.recorder.Record)
+		delivered, err := f.stream.Poll(ctx, f.record)
+		if err == nil {
+			err = f.mark(ctx)
+		}
 		pause := streamPause
 		switch {
 		case ctx.Err() != nil:
@@ -89,6 +101,36 @@ func (f *feedRecorder) run(ctx context.Context) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// record adds the changes in a batch to the feeds.
+func (f *feedRecorder) record(ctx context.Context, shardID string, records []change.StreamRecord) error {
+	if err := f.recorder.Record(ctx, shardID, records); err != nil {
+		return err
+	}
+	f.last, f.unmarked = records[len(records)-1].SequenceNumber, f.unmarked+len(records)
+	return nil
+}
+
+// streamMark is the item that engine.StreamMark describes.
+type streamMark struct {
+	SequenceNumber string `store:"sequenceNumber"`
+}
+
+// mark tells the engine of a data folder which records of the stream it may drop. A second server
+// with the same engine may not have read these records. It does not need them, because their
+// changes are in the feeds.
+func (f *feedRecorder) mark(ctx context.Context) error {
+	if f.unmarked < markInterval || f.session.Data == "" {
+		return nil
+	}
+	t := f.session.Table
+	keys := table.Keys{Key: table.Key{PK: engine.StreamMark, SK: "read"}}
+	if err := t.Transact(ctx, t.WritePut(keys, streamMark{f.last})); err != nil {
+		return fmt.Errorf("mark the stream: %w", err)
+	}
+	f.unmarked = 0
+	return nil
 }
 
 // ensureFeeds creates the feeds of companies that an earlier version created.

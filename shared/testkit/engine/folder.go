@@ -20,6 +20,9 @@ import (
 // ended.
 const pollInterval = 50 * time.Millisecond
 
+// stateFile is the name of the file that contains a folder's state.
+const stateFile = "engine.json"
+
 // state is the content of engine.json: the kind of engine that wrote the folder's data, and where
 // the engine is running. PID is 0 until the engine responds.
 type state struct {
@@ -83,7 +86,7 @@ func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 // because the data files also show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
-	b, err := os.ReadFile(f.path("engine.json"))
+	b, err := os.ReadFile(f.path(stateFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("read the state of the data folder: %w", err)
 	}
@@ -92,7 +95,7 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			// If the engine did not start, restrictAccess has left an empty file.
+			// An engine that did not start may have left an empty file.
 			if st, err := os.Stat(f.path(dataFiles[kind])); err == nil && st.Size() > 0 {
 				s.Name = kind
 			}
@@ -106,12 +109,7 @@ func (f *folder) write(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
-	// Only the process that holds the lock writes, so no other process uses the temporary file.
-	tmpFile := f.path(".engine.json")
-	if err = os.WriteFile(tmpFile, append(b, '\n'), 0o600); err == nil {
-		err = os.Rename(tmpFile, f.path("engine.json"))
-	}
-	if err != nil {
+	if err := f.create(stateFile, append(b, '\n')); err != nil {
 		return fmt.Errorf("write the state of the data folder: %w", err)
 	}
 	return nil
@@ -258,7 +256,7 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 			return last, nil, err
 		}
 	}
-	if err := f.restrictAccess(p.kind); err != nil {
+	if err := f.prepareData(p.kind); err != nil {
 		return last, nil, err
 	}
 	proc, err := h.start(ctx, p, f.dir, last.Endpoint, lock)
@@ -272,14 +270,21 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 	return s, proc, nil
 }
 
-// restrictAccess makes the engine's files readable only by this user, even in a folder that others
-// may read. SQLite creates the other files with the same mode as the database, so it is enough to
-// create the database file before the engine does.
-func (f *folder) restrictAccess(kind string) error {
+// prepareData creates the engine's database if there is none. It returns an error if the folder has
+// lost its database, because a new one would lack everybody's records and keys. It makes the
+// engine's files readable only by this user, even in a folder that others may read: SQLite creates
+// the other files with the same mode as the database.
+func (f *folder) prepareData(kind string) error {
 	data := f.path(dataFiles[kind])
-	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		err = db.Close()
+	st, err := os.Stat(data)
+	if err == nil && st.Size() == 0 {
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if exists(f.path(stateFile)) { // written only after an engine has started with its database
+			return fmt.Errorf("the data in %s is lost: %s is missing or empty: restore a copy of it, or choose another folder", f.dir, dataFiles[kind])
+		}
+		err = f.create(dataFiles[kind], emptyDatabase(kind))
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if exists(data + suffix) { // earlier versions left these files readable by others
@@ -287,9 +292,19 @@ func (f *folder) restrictAccess(kind string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("make the data readable for you only: %w", err)
+		return fmt.Errorf("prepare the data file for you only: %w", err)
 	}
 	return nil
+}
+
+// create creates a file whole, or not at all. Only the process that holds the lock may call it.
+func (f *folder) create(name string, content []byte) error {
+	tmpFile := f.path("." + name)
+	err := os.WriteFile(tmpFile, content, 0o600)
+	if err == nil {
+		err = os.Rename(tmpFile, f.path(name))
+	}
+	return err
 }
 
 // waitForOwner waits until an engine that another process started has ended, and returns an error

@@ -274,13 +274,39 @@ func TestStaleState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(dir+"/engine.json", []byte(stale), 0o600); err != nil {
+			err := os.WriteFile(dir+"/engine.json", []byte(stale), 0o600)
+			if err = errors.Join(err, os.WriteFile(dir+"/dynoxide.db", []byte("data"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
 			requireResponds(t, e)
 			if e.Shared || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
 				t.Errorf("got %s, shared %v", e.Endpoint, e.Shared)
+			}
+		})
+	}
+}
+
+// Ensure a folder that has lost its database is refused. A new database would have no company and
+// no key.
+func TestLostDatabase(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(dir string) error{
+		"Empty":   func(dir string) error { return os.Truncate(dir+"/dynoxide.db", 0) },
+		"Missing": func(dir string) error { return os.Remove(dir + "/dynoxide.db") },
+		"EmptyAndNoState": func(dir string) error {
+			return errors.Join(os.Truncate(dir+"/dynoxide.db", 0), os.Truncate(dir+"/engine.json", 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+			if err := errors.Join(e.Close(), damage(dir)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
+			if want := "the data in " + dir + " is lost: dynoxide.db is missing or empty: restore a copy of it, or choose another folder"; err == nil || err.Error() != want {
+				t.Errorf("error %v, want %s", err, want)
 			}
 		})
 	}

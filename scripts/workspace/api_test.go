@@ -673,11 +673,47 @@ func TestLogin(t *testing.T) {
 	requireContains(t, runCommand(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure commands need no configuration to use the demo company's key with a server on this
-// machine. They never use this key with any other server.
+// Ensure commands need no configuration to use the demo company's key with the server that stores
+// its data in the same folder, at whatever address it listens. They never use this key with any
+// other server, such as another program on this machine.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := startTestServer(t)
 	t.Setenv(keyVariable, "")
+	t.Setenv(urlVariable, "")
+	sentKeys := make(chan string, 100)
+	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if len(r.Header["Authorization"]) > 0 {
+			sentKeys <- r.URL.Path
+		}
+	}))
+	t.Cleanup(stranger.Close)
+	for _, base := range []string{stranger.URL, strings.Replace(s.BaseURL, "127.0.0.1", "localhost", 1)} {
+		refused := runRefused(t, 1, "", "api", "get_company", "--data", data, "--base-url", base)
+		requireContains(t, refused, "no key for "+base, "the demo company's key is only for", s.BaseURL)
+	}
+	t.Setenv(urlVariable, stranger.URL)
+	for _, command := range [][]string{{"status"}, {"report"}, {"doctor"}, {"api", "list_feedback"}, {"mcp", "tools"}} {
+		if r := runCommand(t, "", append(command, "--data", data)...); r.code == 0 {
+			t.Errorf("%s: exit code 0: %s", command, r.out)
+		}
+	}
+	file := filepath.Join(data, "demo-key.json")
+	stored, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(stored), s.BaseURL, "", 1) // as an earlier version wrote it
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil || old == string(stored) {
+		t.Fatal(err, old)
+	}
+	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--data", data), "which is not known")
+	if err := os.WriteFile(file, stored, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if len(sentKeys) > 0 {
+		t.Errorf("the stranger got the key with %s", <-sentKeys)
+	}
+	t.Setenv(urlVariable, "")
 	if got := apiJSON(t, "", "get_company", "--data", data); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}

@@ -26,10 +26,10 @@ type storedKey struct {
 	file string
 }
 
-// openDemoKey returns a key of the demo company. It creates the company and the key if they are
-// missing. Two processes may do this concurrently: the ids are fixed, so they create the same
+// openDemoKey returns a key of the demo company, and stores base as the address of its service. It
+// creates the company and the key if they are missing. Two processes may do this concurrently: the ids are fixed, so they create the same
 // records, and each gets a working key.
-func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, session *tableconn.Session) (storedKey, error) {
+func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, session *tableconn.Session, base string) (storedKey, error) {
 	file, err := session.DemoKeyFile()
 	if err != nil {
 		return storedKey{}, err
@@ -54,7 +54,12 @@ func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flag
 	if at != nil {
 		t.Note("the demo company is suspended: `%s` makes its keys work again", t.Command("company resume %s", demo.CompanyID)+flags.Arguments())
 	}
-	return openKey(ctx, session, demo.CompanyID, file, "Demo key of workspace serve")
+	d, err := openKey(ctx, session, demo.CompanyID, file, "Demo key of workspace serve")
+	if err != nil || d.BaseURL == base {
+		return d, err
+	}
+	d.BaseURL = base
+	return d, secretfile.Write(file, d.DemoKey)
 }
 
 // openKey returns a key of the company with every scope. It reads the key from the file. If the

@@ -52,7 +52,8 @@ records. Its key is printed at each start, and before it the address of the stud
 for you alone with the company's numbers, reviews and profile.
 
 The table stores keys only as hashes, so the demo key is also in a file that only you can
-read: demo-key.json in the data folder. With --table or --endpoint the file is in your
+read, together with this server's address: demo-key.json in the data folder. The other
+commands send the key to that address and to no other. With --table or --endpoint the file is in your
 user's data folder, with a different name for each table. The output says who can reach
 the engine, which checks no key: on Linux only processes of your user.
 
@@ -134,7 +135,7 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	}
 	var demo storedKey
 	if !o.noDemo && (o.demo || session.Engine != nil) { // in an AWS account, only if the user requests it
-		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, session); err != nil {
+		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, session, baseURL(listener.Addr())); err != nil {
 			return err
 		}
 	}
@@ -286,8 +287,9 @@ key       %s
 The studio shows the demo company's numbers and reviews; %s/ is the reference of the
 API. Or send a request from another terminal:
 
-  curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
+  export WORKSPACE_URL=%s WORKSPACE_KEY=%s
+  curl -s -H "Authorization: Bearer $WORKSPACE_KEY" "$WORKSPACE_URL/v1/companies/%s/feedback?replyStatus=needs_review&limit=5"
 
 The key works for the demo company only. It is stored in %s, which only you can read. Ctrl-C ends.
-`, "\n"), session.EngineName(), session.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
+`, "\n"), session.EngineName(), session.Target, base, d.CompanyID, d.Key, base, base, d.Key, d.CompanyID, d.file)
 }

@@ -110,6 +110,10 @@ const DemoKeyName = "demo-key.json"
 type DemoKey struct {
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
+
+	// BaseURL is where the last `serve` of the data listened. Commands send the key nowhere else,
+	// because another program may listen at any other address of this machine.
+	BaseURL string `json:"baseUrl,omitempty"`
 }
 
 // DemoKey returns the demo company's key that `serve` stored in the data folder, and reports

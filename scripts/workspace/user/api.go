@@ -26,10 +26,10 @@ func (u *userCommands) apiCommand() *cobra.Command {
 		Long: `Call an operation of the API, on the local server or any other. Without an operation,
 list all operations.
 
-The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, for a server
-on this machine, the demo company's key. It is never an argument. The server is the
-first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
-` + defaultBaseURL + `. --profile uses the key and the server of one login instead,
+The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, at the address
+at which "workspace serve" listened, the demo company's key. It is never an argument. The
+server is the first of: --base-url, WORKSPACE_URL, the server of "workspace login", that
+address, and ` + defaultBaseURL + `. --profile uses the key and the server of one login instead,
 whatever the variables say.
 
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in

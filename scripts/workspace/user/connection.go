@@ -29,7 +29,7 @@ const (
 	urlVariable = "WORKSPACE_URL"
 )
 
-// defaultBaseURL is where `workspace serve` listens.
+// defaultBaseURL is where `workspace serve` listens without --addr.
 const defaultBaseURL = "http://127.0.0.1:8080"
 
 // serviceFlags holds the values of the flags that specify the service.
@@ -46,7 +46,7 @@ func (r *serviceFlags) register(flags *pflag.FlagSet) {
 // registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for
 // commands that need no company.
 func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
-	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
+	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, that of the last serve, or "+defaultBaseURL+")")
 	flags.Var(&r.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 }
 
@@ -66,7 +66,8 @@ type connection struct {
 }
 
 // findCredential finds the service and a key for it. A key from `login` belongs to one service, and
-// findCredential never returns it for a different --base-url.
+// findCredential never returns it for a different --base-url. The demo company's key belongs to the
+// address at which `serve` listened.
 //
 // A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or
 // the service of --profile.
@@ -92,7 +93,8 @@ func (u *userCommands) findCredential(r serviceFlags) (credential, error) {
 	if r.profile != "" {
 		return stored, nil
 	}
-	base := trimURL(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL))
+	demo := u.demoKey()
+	base := trimURL(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, demo.BaseURL, defaultBaseURL))
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), keyVariableSource
@@ -104,13 +106,20 @@ func (u *userCommands) findCredential(r serviceFlags) (credential, error) {
 	if stored.Key != "" && stored.BaseURL == base {
 		return stored, nil
 	}
-	if client.Loopback(base) {
-		target, err := u.table.Resolve()
-		if demo, found := target.DemoKey(); err == nil && found {
-			c.Key, c.source = demo.Key, demoKeySource
-		}
+	if demo.BaseURL == base && client.Loopback(base) {
+		c.Key, c.source = demo.Key, demoKeySource
 	}
 	return c, nil
+}
+
+// demoKey returns the demo company's key in the data folder, or an empty one if there is none.
+func (u *userCommands) demoKey() tableconn.DemoKey {
+	target, err := u.table.Resolve()
+	if err != nil {
+		return tableconn.DemoKey{} // without a data folder, there is no such key
+	}
+	demo, _ := target.DemoKey()
+	return demo
 }
 
 // trimURL returns a base URL without slashes at its end.
@@ -128,6 +137,9 @@ func (u *userCommands) noKeyError(base string) error {
 	text := fmt.Sprintf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.loginCommandLine(base))
 	if names := profilesOf(base); len(names) > 0 {
 		text += fmt.Sprintf("; --profile %s has one", strings.Join(names, " or --profile "))
+	}
+	if demo := u.demoKey(); demo.Key != "" {
+		text += fmt.Sprintf("; the demo company's key is only for the address at which `%s` listened, %s", u.Command("serve"), cmp.Or(demo.BaseURL, "which is not known"))
 	}
 	return errors.New(text)
 }

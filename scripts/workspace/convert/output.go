@@ -2,12 +2,14 @@ package convert
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +29,7 @@ type Output struct {
 	problems     *spool
 	rows         int // the number of records written, including superseded ones
 	problemCount int
+	head         []byte // the part of a line before the record; reused
 
 	counts     map[string]int
 	skipped    map[string]int
@@ -91,7 +94,7 @@ func (o *Output) Emit(r Record) error {
 	if !known {
 		return fmt.Errorf("convert: kind %s does not declare the record type %q", o.kind.Name, r.Type)
 	}
-	text, err := encode(r.Fields)
+	text, err := Encode(r.Fields)
 	if err != nil {
 		return o.Report(Problem{Row: r.Row, Message: err.Error()})
 	}
@@ -118,13 +121,28 @@ func (o *Output) Emit(r Record) error {
 			o.Skip(reasonSuperseded)
 		}
 	}
+	return o.EmitChecked(r.Type, r.Row, text)
+}
+
+// EmitChecked adds a record that Emit would accept and that has no other version. Checking a record
+// takes longer than reading it, so a Converter checks one record of many that differ only in values
+// that cannot be invalid. record is the record as JSON, with sorted keys.
+func (o *Output) EmitChecked(recordType string, row int, record []byte) error {
 	o.rows++
-	o.counts[r.Type]++
-	if _, err := fmt.Fprintf(o.records.out, "%d %d {\"type\":%q,\"record\":%s}\n", o.file, r.Row, r.Type, text); err != nil {
+	o.counts[recordType]++
+	head := append(strconv.AppendInt(append(strconv.AppendInt(o.head[:0], int64(o.file), 10), ' '), int64(row), 10), ` {"type":"`...)
+	o.head = append(append(head, recordType...), `","record":`...)
+	_, err1 := o.records.out.Write(o.head)
+	_, err2 := o.records.out.Write(record)
+	_, err3 := o.records.out.WriteString("}\n")
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return fmt.Errorf("write a temporary file: %w", err)
 	}
 	return nil
 }
+
+// Problems returns the number of problems so far.
+func (o *Output) Problems() int { return o.problemCount }
 
 // reasonSuperseded is the reason for skipping a record if the files contain a newer version of it.
 const reasonSuperseded = "an older version of a record that is in the files again"
@@ -158,7 +176,7 @@ func (o *Output) reportRecord(r Record, problems []string) error {
 func (o *Output) Report(p Problem) error {
 	p.File = o.names[o.file]
 	o.problemCount++
-	text, err := encode(p)
+	text, err := Encode(p)
 	if err == nil {
 		_, err = o.problems.out.Write(append(text, '\n'))
 	}
@@ -175,8 +193,8 @@ func (o *Output) Skip(reason string) { o.SkipMany(reason, 1) }
 // SkipMany is like Skip, for several rows.
 func (o *Output) SkipMany(reason string, count int) { o.skipped[reason] += count }
 
-// encode encodes a value as compact JSON. It keeps the characters <, > and & as they are.
-func encode(v any) ([]byte, error) {
+// Encode encodes a value as compact JSON. It keeps the characters <, > and & as they are.
+func Encode(v any) ([]byte, error) {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

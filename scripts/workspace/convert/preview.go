@@ -121,7 +121,7 @@ func previewCell(value any) string {
 	}
 	text, isText := value.(string)
 	if !isText {
-		encoded, err := encode(value)
+		encoded, err := Encode(value)
 		if err != nil {
 			return err.Error()
 		}

@@ -41,6 +41,8 @@ type rowConverter struct {
 	columnsByField map[string]string
 	grain          string
 	slugs          slugSet
+	shapes         map[string]*pointShape // by the cells of the shape's columns
+	shapeKey, line []byte                 // reused
 
 	nthDay          func(cell string) (time.Time, error) // parses a number of a day; nil if the column of dates has none
 	totalsHaveNoDay bool                                 // whether a row with neither a day nor dimensions contains totals
@@ -83,7 +85,7 @@ func newRowConverter(t *table, m mapping, out *convert.Output) (*rowConverter, e
 	}
 	r := &rowConverter{
 		mapping: m, table: t, out: out, target: kind, idIndex: -1, dateIndex: -1, columnsByField: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
-		dateFormat: format, zone: zone, slugs: newSlugSet(),
+		dateFormat: format, zone: zone, slugs: newSlugSet(), shapes: map[string]*pointShape{},
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
@@ -364,27 +366,12 @@ func (r *rowConverter) convert() error {
 		r.out.Skip(reasonTotal)
 		return nil
 	}
-	fields := maps.Clone(r.constantValues)
-	bad := false
-	for _, c := range r.columns {
-		value, err := c.field.value(r.table.cells[c.index], c.numbers, c.dates)
-		switch {
-		case errors.Is(err, tabular.ErrEmpty):
-		case err != nil:
-			bad = true
-			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
-				return err
-			}
-		default:
-			fields[c.field.name] = value
-		}
+	if r.target.name == typePoint {
+		return r.convertPoints()
 	}
-	switch {
-	case bad:
-		return nil
-	case r.target.name == typePoint:
-		r.setDefaults(fields)
-		return r.convertPoints(fields)
+	fields, err := r.fields()
+	if err != nil || fields == nil {
+		return err
 	}
 	key := ""
 	if r.idIndex >= 0 {
@@ -404,6 +391,26 @@ func (r *rowConverter) convert() error {
 		r.setSlug(fields)
 	}
 	return r.out.Emit(record)
+}
+
+// fields returns the fields that --set and the current row set. It returns nil if the row has a
+// problem, which it reports.
+func (r *rowConverter) fields() (map[string]any, error) {
+	fields := maps.Clone(r.constantValues)
+	for _, c := range r.columns {
+		value, err := c.field.value(r.table.cells[c.index], c.numbers, c.dates)
+		switch {
+		case errors.Is(err, tabular.ErrEmpty):
+		case err != nil:
+			fields = nil
+			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
+				return nil, err
+			}
+		case fields != nil:
+			fields[c.field.name] = value
+		}
+	}
+	return fields, nil
 }
 
 // setDefaults sets the fields that neither --set nor the row sets.
@@ -465,8 +472,76 @@ func appendNumber(base string, n uint32) string {
 	return fmt.Sprintf("%s-%d", base, n)
 }
 
+// pointShape is what many points have in common: all fields but the day and the value.
+type pointShape struct {
+	fields map[string]any
+	series []string // what identifies the series, for each column of values
+	prefix [][]byte // the JSON of a point up to its day, for each column of values; nil until a point was checked
+}
+
+// shapesMax is the maximum number of shapes that are remembered. It limits the memory to about 10 MB.
+const shapesMax = 20_000
+
+// shape returns the shape of the current row. It returns nil if the row has a problem, which it
+// reports.
+func (r *rowConverter) shape() (*pointShape, error) {
+	r.shapeKey = r.shapeKey[:0]
+	for _, c := range r.columns {
+		r.shapeKey = append(append(r.shapeKey, r.table.cells[c.index]...), 0)
+	}
+	for _, d := range r.dims {
+		r.shapeKey = append(append(r.shapeKey, r.table.cells[d.index]...), 0)
+	}
+	if known := r.shapes[string(r.shapeKey)]; known != nil {
+		return known, nil
+	}
+	fields, err := r.fields()
+	if err != nil || fields == nil {
+		return nil, err
+	}
+	r.setDefaults(fields)
+	dims := map[string]string{}
+	for _, d := range r.dims {
+		if text := strings.TrimSpace(r.table.cells[d.index]); text != "" {
+			dims[d.name] = text
+		}
+	}
+	if len(dims) > 0 {
+		fields["dims"] = dims
+	}
+	text, err := json.Marshal(dims)
+	if err != nil {
+		return nil, fmt.Errorf("encode the dimensions: %w", err)
+	}
+	s := &pointShape{fields: fields, prefix: make([][]byte, len(r.metrics))}
+	for _, c := range r.metrics {
+		key := c.key
+		if key == "" {
+			key, _ = fields["metricKey"].(string)
+		}
+		s.series = append(s.series, key+"\n"+r.grainOf(s)+"\n"+string(text))
+	}
+	if len(r.shapes) == shapesMax {
+		clear(r.shapes)
+	}
+	r.shapes[string(r.shapeKey)] = s
+	return s, nil
+}
+
+// grainOf returns the length of the buckets of a shape's points.
+func (r *rowConverter) grainOf(s *pointShape) string {
+	if own, ok := s.fields["grain"].(string); ok {
+		return own
+	}
+	return r.grain
+}
+
 // convertPoints emits a point for each metric in the current row.
-func (r *rowConverter) convertPoints(fields map[string]any) error {
+func (r *rowConverter) convertPoints() error {
+	shape, err := r.shape()
+	if err != nil || shape == nil {
+		return err
+	}
 	day, err := r.day()
 	if errors.Is(err, tabular.ErrEmpty) {
 		err = errors.New("is empty, but a point needs a day")
@@ -477,44 +552,61 @@ func (r *rowConverter) convertPoints(fields map[string]any) error {
 	if err != nil {
 		return r.out.Report(r.table.problem(r.dateIndex, err.Error()))
 	}
-	fields["ts"] = convert.FormatTime(day)
-	dims := map[string]string{}
-	for _, d := range r.dims {
-		if text := strings.TrimSpace(r.table.cells[d.index]); text != "" {
-			dims[d.name] = text
-		}
-	}
-	if len(dims) > 0 {
-		fields["dims"] = dims
-	}
-	for _, c := range r.metrics {
+	for i, c := range r.metrics {
 		value, err := r.metricValue(c)
 		if errors.Is(err, tabular.ErrEmpty) {
 			r.out.Skip(reasonNoValue)
 			continue
 		}
 		if err == nil {
-			err = r.checkNewPoint(c, fields, dims, day)
+			err = r.checkNewPoint(shape.series[i], r.grainOf(shape), day)
+		}
+		if err == nil {
+			err = r.emitPoint(shape, i, day, value)
+		} else {
+			err = r.out.Report(r.table.problem(c.index, err.Error()))
 		}
 		if err != nil {
-			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
-				return err
-			}
-			continue
-		}
-		point := maps.Clone(fields)
-		point["value"] = value
-		if c.key != "" {
-			point["metricKey"] = c.key
-		}
-		if c.currency != "" {
-			point["currency"] = c.currency
-		}
-		if err := r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsByField}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emitPoint emits the point of a column of values. Only the first point of a shape is checked: its
+// day and its value cannot be invalid, because they were read.
+func (r *rowConverter) emitPoint(s *pointShape, column int, day time.Time, value float64) error {
+	number, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode a value: %w", err)
+	}
+	if s.prefix[column] != nil {
+		line := append(r.line[:0], s.prefix[column]...)
+		line = append(day.AppendFormat(line, time.DateOnly), `T00:00:00.000Z","value":`...)
+		r.line = append(append(line, number...), '}')
+		return r.out.EmitChecked(typePoint, r.table.row, r.line)
+	}
+	c := r.metrics[column]
+	point := maps.Clone(s.fields)
+	if c.key != "" {
+		point["metricKey"] = c.key
+	}
+	if c.currency != "" {
+		point["currency"] = c.currency
+	}
+	delete(point, "ts")
+	delete(point, "value")
+	prefix, err := convert.Encode(point)
+	if err != nil {
+		return err
+	}
+	point["ts"], point["value"] = convert.FormatTime(day), value
+	before := r.out.Problems()
+	err = r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsByField})
+	if r.out.Problems() == before {
+		s.prefix[column] = append(prefix[:len(prefix)-1], `,"ts":"`...) // no other property sorts after ts and value
+	}
+	return err
 }
 
 // day returns the day of the current row.
@@ -556,26 +648,14 @@ func (r *rowConverter) metricValue(c metricColumn) (float64, error) {
 
 // checkNewPoint returns an error if an earlier row has the same point, because the import would
 // keep only the last one. It remembers the point for the next calls.
-func (r *rowConverter) checkNewPoint(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
-	key := c.key
-	if key == "" {
-		key, _ = fields["metricKey"].(string)
-	}
-	grain := r.grain
-	if own, ok := fields["grain"].(string); ok {
-		grain = own
-	}
+func (r *rowConverter) checkNewPoint(series, grain string, day time.Time) error {
 	switch grain {
 	case string(metrics.GrainWeek):
 		day = day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
 	case string(metrics.GrainMonth):
 		day = day.AddDate(0, 0, 1-day.Day())
 	}
-	text, err := json.Marshal(dims)
-	if err != nil {
-		return fmt.Errorf("encode the dimensions: %w", err)
-	}
-	isNew, err := r.seen.add(key+"\n"+grain+"\n"+string(text), int(day.Unix()/86400))
+	isNew, err := r.seen.add(series, int(day.Unix()/86400))
 	if err == nil && !isNew {
 		err = fmt.Errorf("an earlier row has the same %s; if another column tells the rows apart, name it with --map %sNAME=COLUMN", grain, dimsPrefix)
 	}

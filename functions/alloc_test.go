@@ -18,23 +18,29 @@ func companyWithHistory(t testing.TB, transport http.RoundTripper) *apitest.Serv
 	t.Helper()
 	s := start(t, transport)
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
-	var points, reviews []json.RawMessage
+	var points []json.RawMessage
 	for n := range 365 {
 		points = append(points, jsonLine(t, map[string]any{
 			"metricKey": "growth.visits", "grain": "day", "ts": day.AddDate(0, 0, n), "value": 1000.5 + float64(n*n), "source": "import", "ingestedAt": day.AddDate(0, 0, n+1),
 		}))
 	}
-	for n := range 210 {
+	importLines(t, s, "metric-point", points...)
+	importLines(t, s, "feedback", reviewLines(t, day, 210)...)
+	return s
+}
+
+// reviewLines returns n reviews in the format of imports, one for each day from the given one.
+func reviewLines(t testing.TB, day time.Time, n int) (reviews []json.RawMessage) {
+	t.Helper()
+	for i := range n {
 		reviews = append(reviews, jsonLine(t, map[string]any{
-			"id": fmt.Sprintf("fbk_%026d", n), "source": "app_store", "kind": "review", "externalId": fmt.Sprint("app_store-", n), "authorName": "trailrunner_42",
+			"id": fmt.Sprintf("fbk_%026d", i), "source": "app_store", "kind": "review", "externalId": fmt.Sprint("app_store-", i), "authorName": "trailrunner_42",
 			"title": "Who can see my locations?", "body": strings.Repeat("A sentence of some forty characters here", 10), "rating": 2, "appVersion": "4.1.0", "territory": "PT", "locale": "pt-PT",
-			"postedAt": day.AddDate(0, 0, n), "fetchedAt": day.AddDate(0, 0, n), "flags": []string{"legal", "safety"}, "priority": n % 5, "sentiment": "negative",
+			"postedAt": day.AddDate(0, 0, i), "fetchedAt": day.AddDate(0, 0, i), "flags": []string{"legal", "safety"}, "priority": i % 5, "sentiment": "negative",
 			"replyBody": strings.Repeat("An answer to it of forty characters, too", 4), "replyStatus": "needs_review", "createdAt": day, "updatedAt": day,
 		}))
 	}
-	importLines(t, s, "metric-point", points...)
-	importLines(t, s, "feedback", reviews...)
-	return s
+	return reviews
 }
 
 // hotRequests returns requests that clients send often, and the service to send them to. Recorded

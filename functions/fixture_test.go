@@ -58,17 +58,22 @@ func storeFixture(t testing.TB, s *apitest.Service) {
 	}
 	copies := make([]table.Item, 0, len(items))
 	for _, item := range items {
-		copied := maps.Clone(item)
-		for name, value := range item {
-			if text, ok := value.(*types.AttributeValueMemberS); ok {
-				copied[name] = table.String(strings.ReplaceAll(text.Value, firstCompany, s.CompanyID))
-			}
-		}
-		copies = append(copies, copied)
+		copies = append(copies, copyTo(s.CompanyID, firstCompany, item))
 	}
 	if err := s.Table.BatchPut(t.Context(), copies); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// copyTo returns a copy of an item of one company for another company.
+func copyTo(companyID, from string, item table.Item) table.Item {
+	copied := maps.Clone(item)
+	for name, value := range item {
+		if text, ok := value.(*types.AttributeValueMemberS); ok {
+			copied[name] = table.String(strings.ReplaceAll(text.Value, from, companyID))
+		}
+	}
+	return copied
 }
 
 // importFirstFixture imports the fixture for the company if no company has it yet. It returns the

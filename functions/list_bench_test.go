@@ -3,9 +3,12 @@ package functions_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -16,6 +19,8 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -175,4 +180,51 @@ func getWithSDK[T any](ctx context.Context, db sdkTable, partition string) ([]by
 		return nil, err
 	}
 	return json.Marshal(record)
+}
+
+// BenchmarkImport imports 2,000 reviews, and writes the same items with a bare loop of
+// BatchWriteItem, which checks nothing and keeps no index of identities:
+//
+//	go test ./functions -run XXX -bench Import -count 10 | benchstat -col /way -
+func BenchmarkImport(b *testing.B) {
+	const count, itemsPerBatch, lanes = 2000, 25, 8 // lanes: as many batches at the same time as in an import
+	s := start(b, nil)
+	lines := reviewLines(b, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), count)
+	batches := slices.Collect(slices.Chunk(lines, 200)) // as large as those of `workspace import`
+	importOnce := func() {
+		s.CompanyID = s.Table.NewID(id.CompanyPrefix)
+		for _, batch := range batches {
+			importLines(b, s, "feedback", batch...)
+		}
+	}
+	importOnce()
+	items := slices.DeleteFunc(itemsOfCompany(b, s), func(item table.Item) bool { return item["externalId"] == nil })
+	if len(items) != count {
+		b.Fatalf("the company has %d reviews, want %d", len(items), count)
+	}
+	b.Run("way=ours", func(b *testing.B) {
+		for b.Loop() {
+			importOnce()
+		}
+	})
+	b.Run("way=plain", func(b *testing.B) {
+		db := newSDKTable(b, apitest.Transport)
+		for b.Loop() {
+			companyID := s.Table.NewID(id.CompanyPrefix)
+			err := parallel.Do(count/itemsPerBatch, lanes, func(n int) error {
+				var writes []types.WriteRequest
+				for _, item := range items[n*itemsPerBatch : (n+1)*itemsPerBatch] {
+					writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: copyTo(companyID, s.CompanyID, item)}})
+				}
+				out, err := db.BatchWriteItem(b.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{db.name: writes}})
+				if err == nil && len(out.UnprocessedItems) > 0 {
+					err = errors.New("the engine has not processed all items")
+				}
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -1,10 +1,7 @@
 // Command prove checks that the service keeps its promises:
 //
 //	go run ./scripts/prove agents              lets scripted agents do tasks with the tools
-//	go run ./scripts/prove feed                measures and simulates the feed of changes
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
-//	go run ./scripts/prove scale               computes and simulates what limits the service first
-//	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
 // The exit code is 0 if every promise is kept, 1 if one is broken, and 2 for wrong usage or an
 // error.
@@ -21,9 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/prove/agents"
-	"growthworkspace/scripts/prove/feed"
 	"growthworkspace/scripts/prove/roundtrip"
-	"growthworkspace/scripts/prove/scale"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -51,7 +46,7 @@ func rootCommand() *cobra.Command {
 claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(agentsCommand(), feedCommand(), roundtripCommand(), scaleCommand(), speedCommand())
+	root.AddCommand(agentsCommand(), roundtripCommand())
 	return root
 }
 
@@ -89,41 +84,6 @@ agents against another build, to compare the bytes:
 	cmd.Flags().StringVar(&o.Program, "workspace", "", "the workspace `program` of another build, instead of this build")
 	cmd.Flags().BoolVar(&o.Survey, "survey", false, "also call every tool that reads, over the demo company and one with 5,000 records, and print the largest results")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
-	return cmd
-}
-
-func feedCommand() *cobra.Command {
-	var o feed.Options
-	cmd := &cobra.Command{
-		Use: "feed", Short: "Measure and simulate the feed of changes", Args: cobra.NoArgs,
-		Long: `Measure the size and the units of a packet of the feed of changes, and how long a change
-takes from the response to a write until a reader gets it, on a local engine. Then simulate
-the stream, Lambda and DynamoDB: a company that writes much, and how far another's changes lag
-behind. The simulation needs no clock, so a seed always gives the same figures.`,
-		Example: "  go run ./scripts/prove feed\n  go run ./scripts/prove feed --seed 7 --writes 50",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return feed.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().IntVar(&o.Writes, "writes", 300, "the writes on the local engine")
-	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the simulation")
-	return cmd
-}
-
-func scaleCommand() *cobra.Command {
-	var seed uint64
-	cmd := &cobra.Command{
-		Use: "scale", Short: "Compute and simulate what limits the service first", Args: cobra.NoArgs,
-		Long: `Compute what limits the service first when requests, companies or records grow, and print
-the tables of scripts/docs/explanation/scale.md. The units and sizes are measured on a local
-engine. Requests that all use one key, and tables with hot partitions, are simulated without
-a clock, so a seed always gives the same figures.`,
-		Example: "  go run ./scripts/prove scale\n  go run ./scripts/prove scale --seed 7",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return scale.Run(cmd.Context(), seed, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-	}
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of the simulations")
 	return cmd
 }
 

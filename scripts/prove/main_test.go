@@ -23,8 +23,6 @@ func TestWrongCalls(t *testing.T) {
 		"agents nothing-like-it": "no task contains",
 		"roundtrip --scale 0":    "scale",
 		"roundtrip now":          "unknown command",
-		"speed hot":              `unknown mode "hot"`,
-		"speed --rounds 0":       "--rounds",
 		"everything":             `unknown command "everything"`,
 	} {
 		cmd := rootCommand()
@@ -50,24 +48,5 @@ func TestResultError(t *testing.T) {
 	}
 	if err := resultError(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
 		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
-	}
-}
-
-// Ensure the help lists every mode of `prove speed`.
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	for name, parts := range map[string][]string{"speed": {"count", "start"}, "": {"agents", "roundtrip", "speed"}} {
-		var out strings.Builder
-		cmd := rootCommand()
-		cmd.SetArgs(append(strings.Fields(name), "--help"))
-		cmd.SetOut(&out)
-		if err := cmd.ExecuteContext(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for _, part := range parts {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("help of %q has no %s:\n%s", name, part, out.String())
-			}
-		}
 	}
 }

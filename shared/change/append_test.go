@@ -259,3 +259,28 @@ func TestAppendThroughCrashes(t *testing.T) {
 		t.Errorf("the records (-want +got):\n%s", diff)
 	}
 }
+
+// Ensure a packet costs the units that infra/RUNBOOK.md states: one read, and a transaction of two
+// writes.
+func TestUnitsOfAppend(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	for n, want := range map[int]float64{1: 4, change.PacketChangesMax: 18} {
+		var batch []change.Occurrence
+		keyID := s.Table.NewID("key")
+		for range n {
+			batch = append(batch, change.Occurrence{
+				Event: change.Event{RecordID: s.Table.NewID("fbk"), Action: change.Updated, Status: "needs_review"}, Type: change.Feedback,
+				KeyID: keyID, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(100_000_000_000_000_000 + 1000*n + len(batch)),
+			})
+		}
+		request := table.NewRequest()
+		request.SettlePermit(nil)
+		if err := change.Append(table.WithRequest(t.Context(), request), s.Table, s.CompanyID, "shardId-00000001795425850605-0123abcd", batch); err != nil {
+			t.Fatal(err)
+		}
+		if used := request.Usage(); used.Read != 1 || used.Write != want {
+			t.Errorf("a packet of %d changes costs %v read and %v write units, want 1 and %v", n, used.Read, used.Write, want)
+		}
+	}
+}

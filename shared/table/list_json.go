@@ -53,7 +53,7 @@ import (
 //  1. In jsonFetcher, call c.Query without p.install, and use only the branch of !p.scanned.
 //  2. Delete everything below encodeAll, and list_json_test.go.
 //  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". The CPU time
-//     for listing feedback then misses its target in scripts/prove/speed/RESULTS.md.
+//     for listing feedback then misses its target in scripts/docs/explanation/speed.md.
 
 // ListJSON is List for a list that returns stored records unchanged. It returns the JSON of each
 // record, exactly as schema.Encode encodes a T, and uses a quarter of List's CPU time.

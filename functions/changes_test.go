@@ -55,7 +55,7 @@ func startWithFeed(t *testing.T) *feedService {
 		s.parked = append(s.parked, p)
 		return nil
 	})
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	importFixture(t, s.Service)

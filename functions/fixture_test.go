@@ -103,7 +103,7 @@ func itemsOfCompany(t testing.TB, s *apitest.Service) []table.Item {
 // recordSampleChanges records three changes in the company's feed, as the recorder would.
 func recordSampleChanges(t testing.TB, s *apitest.Service) {
 	t.Helper()
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	var occurrences []change.Occurrence

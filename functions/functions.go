@@ -31,19 +31,19 @@ type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have no such segment
 	Operations api.Operations
 	Transfers  func(t *table.Client) []transfer.Type
-	Changes    []change.Source // recognise the writes that change the area's records
-	Migrations []migration.Migration
+	Changes    []change.Source       // recognise the writes that change the area's records
+	Migrations []migration.Migration // none before the first release
 }
 
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{api.CompanyArea, company.Operations, company.Transfers, company.Changes(), []migration.Migration{company.Registry}},
+		{api.CompanyArea, company.Operations, company.Transfers, company.Changes(), nil},
 		{"plan", plan.Operations, plan.Transfers, plan.Changes(), nil},
-		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes(), []migration.Migration{feedback.PostedIndex, feedback.WorkIndex}},
+		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes(), nil},
 		{"metrics", metrics.Operations, metrics.Transfers, metrics.Changes(), nil},
 		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes(), nil},
-		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), []migration.Migration{broadcast.WorkIndex}},
+		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), nil},
 		{"context", brand.Operations, brand.Transfers, brand.Changes(), nil},
 		{change.Area, changes.Operations, changes.Transfers, nil, nil},
 	}

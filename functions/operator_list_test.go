@@ -25,7 +25,6 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/timestamp"
@@ -202,39 +201,6 @@ func TestOperatorListsAreRight(t *testing.T) {
 		}
 		if t.Failed() {
 			return
-		}
-	}
-	downgradeTable(t, s)
-	ids, err := company.NewStore(s.Table).ScanIDs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, err := migration.Run(t.Context(), s.Table, functions.Migrations(), ids, false, func(migration.Progress) {}); err != nil {
-			t.Fatal(err)
-		}
-		checkFinders(t, s, checkOperatorLists(t, s, "the upgrade of an older table"))
-	}
-}
-
-// downgradeTable makes the table look as if a version without the operator's lists had written it.
-// It removes everything that such a version would not have written.
-func downgradeTable(t *testing.T, s *apitest.Service) {
-	t.Helper()
-	for _, item := range scanItems(t, s, table.Base) {
-		key := table.KeyOf(item)
-		switch {
-		case strings.HasPrefix(key.PK, "operator#companies#") || strings.HasPrefix(key.SK, "index#"):
-			if err := s.Table.BatchDelete(t.Context(), []table.Key{key}); err != nil {
-				t.Fatal(err)
-			}
-		case item["gsi6pk"] != nil:
-			_, err := s.Table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-				Key: table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}, UpdateExpression: aws.String("REMOVE gsi6pk, gsi6sk"),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 }
@@ -431,9 +397,6 @@ func TestPollUnitsAreFlat(t *testing.T) {
 		numbers = append(numbers, 1000)
 	}
 	s := newServiceWithOwnTable(t)
-	if _, err := migration.Run(t.Context(), s.Table, functions.Migrations(), nil, false, func(migration.Progress) {}); err != nil {
-		t.Fatal(err)
-	}
 	posts, replies, companyCount := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
 	for _, n := range numbers {
 		var items []table.Item
@@ -462,8 +425,8 @@ func TestPollUnitsAreFlat(t *testing.T) {
 			}
 		}
 		ctx, request := apitest.NewRequest(t)
-		ids, scanned, err := company.NewStore(s.Table).IDs(ctx)
-		if err != nil || scanned || len(ids) != n {
+		ids, err := table.RegisteredCompanies(ctx, s.Table)
+		if err != nil || len(ids) != n {
 			t.Errorf("%d companies in the registry, error %v; want %d", len(ids), err, n)
 		}
 		t.Logf("the registry of %d companies: %+v", n, request.Usage())

@@ -24,8 +24,8 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -330,13 +330,9 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		name string
 		do   func(ctx context.Context) error
 	}{
-		{"companies", func(ctx context.Context) error { _, _, err := company.NewStore(s.Table).IDs(ctx); return err }},
+		{"companies", func(ctx context.Context) error { _, err := table.RegisteredCompanies(ctx, s.Table); return err }},
 		{"profiles", func(ctx context.Context) error {
 			_, err := company.NewStore(s.Table).GetMany(ctx, []string{s.CompanyID})
-			return err
-		}},
-		{"registration", func(ctx context.Context) error {
-			_, err := company.NewStore(s.Table).Register(ctx, s.CompanyID)
 			return err
 		}},
 		{"companies with due posts", func(ctx context.Context) error { _, err := posts.CompaniesWithDuePosts(ctx); return err }},
@@ -376,10 +372,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		}},
 		{"claim of a reply", func(ctx context.Context) error {
 			_, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1", nil)
-			return err
-		}},
-		{"migrations", func(ctx context.Context) error {
-			_, err := migration.RunCompany(ctx, s.Table, functions.Migrations(), s.CompanyID, true, func(migration.Progress) {})
 			return err
 		}},
 		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},

@@ -426,7 +426,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 func (s *deployedStage) recordWrite(t *testing.T) []callAccess {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := change.EnsureCounter(ctx, s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(ctx, change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	keys := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "item#itm_1"}}

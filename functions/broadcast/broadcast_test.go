@@ -176,8 +176,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// storeUnchecked stores records without checking them against today's rules. An earlier version may
-// have stored such records.
+// storeUnchecked stores records without checking them against the rules.
 func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferType(t, s, name)

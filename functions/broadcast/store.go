@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -96,10 +95,6 @@ func (d ClaimedPost) indexKeys() table.Keys {
 	}
 	return keys
 }
-
-// WorkIndex is the migration that adds posts stored by an older version to the operator's lists.
-// Until it is complete for all companies, those lists may lack posts.
-var WorkIndex = migration.New("work", area, table.JoinKey(posts.SortPrefix, ""), ClaimedPost.indexKeys)
 
 // The names of the operator's lists of posts in GSI6.
 const (

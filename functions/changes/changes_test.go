@@ -29,7 +29,7 @@ type feedService struct {
 func start(t *testing.T) *feedService {
 	t.Helper()
 	s := &feedService{Service: apitest.New(t, changes.Operations)}
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -19,7 +19,6 @@ import (
 	"growthworkspace/functions/company"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/trail"
@@ -117,9 +116,8 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// Ensure the registry lists each company once, whether Create or Register added it. It must not
-// list an erased company. The ids must be sorted. GetMany must return the profiles sorted by id,
-// and skip a company without a profile.
+// Ensure the registry lists each company once, sorted by id, and not an erased company. GetMany
+// must return the profiles sorted by id, and skip a company without a profile.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, company.Operations)
@@ -133,26 +131,10 @@ func TestRegistry(t *testing.T) {
 		created = append(created, id)
 	}
 	slices.Sort(created)
-	registered := s.Table.NewID("co")
-	if err := store.Create(t.Context(), company.Company{ID: registered, Name: &registered}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Table.Transact(t.Context(), s.Table.WriteDelete(table.RegistryKey(registered), "", nil, nil)); err != nil { // as if an older version had created the company
-		t.Fatal(err)
-	}
-	for n, added := range []bool{true, false} {
-		if got, err := store.Register(t.Context(), registered); got != added || err != nil {
-			t.Errorf("registration %d: added %t, error %v; want %t", n, got, err, added)
-		}
-	}
-	if added, err := store.Register(t.Context(), created[0]); added || err != nil {
-		t.Errorf("a company that Create has entered is added %t, error %v", added, err)
-	}
 	if _, err := store.Erase(t.Context(), created[3], nil); err != nil {
 		t.Fatal(err)
 	}
 	created = slices.Delete(created, 3, 4)
-	created = slices.Sorted(slices.Values(append(created, registered)))
 	ids, err := table.RegisteredCompanies(t.Context(), s.Table)
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) }) // other tests create companies, too
 	if err != nil || !slices.Equal(ids, created) {
@@ -165,58 +147,6 @@ func TestRegistry(t *testing.T) {
 	for n, c := range all {
 		if c.ID != created[n] || *c.Name != created[n] {
 			t.Errorf("profile %d is %s, want %s", n, c.ID, created[n])
-		}
-	}
-}
-
-// beforeRegistryTransport is a transport that calls beforeAccess once, before the next request that
-// accesses the registry.
-type beforeRegistryTransport struct{ beforeAccess func() }
-
-func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if beforeAccess := b.beforeAccess; beforeAccess != nil && bytes.Contains(body, []byte("operator#companies#")) {
-		b.beforeAccess = nil
-		beforeAccess()
-	}
-	r = r.Clone(r.Context())
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return apitest.Transport.RoundTrip(r)
-}
-
-// Ensure the migration adds companies to the registry if an earlier version created them. It must
-// not add a company that is erased after the migration has read its profile.
-func TestRegistryMigrationDuringErase(t *testing.T) {
-	t.Parallel()
-	for _, erased := range []bool{false, true} {
-		b := &beforeRegistryTransport{}
-		s := apitest.NewWithTransport(t, company.Operations, b)
-		store, id := company.NewStore(s.Table), s.Table.NewID("co")
-		if err := store.Create(t.Context(), company.Company{ID: id, Name: &id}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Table.BatchDelete(t.Context(), []table.Key{table.RegistryKey(id)}); err != nil {
-			t.Fatal(err)
-		}
-		if erased {
-			b.beforeAccess = func() {
-				if _, err := store.Erase(t.Context(), id, nil); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		_, err := migration.RunCompany(t.Context(), s.Table, []migration.Migration{company.Registry}, id, true, func(migration.Progress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.beforeAccess != nil {
-			t.Error("the migration did not write to the registry")
-		}
-		if got := isRegistered(t, s, id); got == erased {
-			t.Errorf("erased: %t, in the registry: %t", erased, got)
 		}
 	}
 }
@@ -305,9 +235,9 @@ func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure Erase and ScanIDs read every page of their scans. They must continue after a page that
-// contains no record of the company.
-func TestScansHaveManyPages(t *testing.T) {
+// Ensure Erase reads every page of its scan. It must continue after a page that contains no record
+// of the company.
+func TestEraseScansManyPages(t *testing.T) {
 	t.Parallel()
 	p := &smallPagesTransport{}
 	s := apitest.NewWithTransport(t, company.Operations, p)
@@ -317,17 +247,13 @@ func TestScansHaveManyPages(t *testing.T) {
 		addRecords(t, s, id)
 		companies = append(companies, id)
 	}
-	all, err := company.NewStore(s.Table).ScanIDs(t.Context())
-	if err != nil || p.scans.Load() < 2 {
-		t.Fatalf("%v after %d scans", err, p.scans.Load())
-	}
 	for _, id := range companies {
-		if !slices.Contains(all, id) {
-			t.Errorf("%s is not listed", id)
-		}
 		got, err := company.NewStore(s.Table).Erase(t.Context(), id, nil)
 		if err != nil || fmt.Sprint(got) != "map[feedback:30 metrics:30 optimise:60 plan:30]" {
 			t.Errorf("erased %v of %s, want 30 of feedback, metrics and plan, and 60 of optimise: %v", got, id, err)
 		}
+	}
+	if p.scans.Load() < 2 {
+		t.Errorf("%d scans, want several", p.scans.Load())
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/shared/change"
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/trail"
 )
@@ -61,23 +60,6 @@ func (s Store) Create(ctx context.Context, c Company) error {
 		return table.ErrExists
 	}
 	return err
-}
-
-// Registry is the migration that adds companies created by an older version to the registry.
-var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
-	return NewStore(t).Register(ctx, c.ID)
-})
-
-// Register adds a company to the registry if it is not already there. It is not needed after
-// Create, which adds the company itself. Register does nothing if the company has no profile,
-// because Erase may have deleted the company since the caller read its profile.
-func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
-	err = s.table.Transact(ctx, s.table.WriteCheckExists(profileKey(companyID)), s.table.WriteCreate(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}))
-	var canceled *table.CanceledError
-	if errors.As(err, &canceled) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
@@ -184,23 +166,6 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// IDs returns the ids of all companies, sorted. It normally reads only the registry. If the
-// registry may lack companies that an older version created, it scans the table instead, and
-// scanned is true. Only the operator can call it: the functions' roles do not allow access to the
-// registry.
-func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) {
-	complete, err := Registry.IsCompleteForAll(ctx, s.table)
-	if err != nil {
-		return nil, false, err
-	}
-	if complete {
-		ids, err = table.RegisteredCompanies(ctx, s.table)
-		return ids, false, err
-	}
-	ids, err = s.ScanIDs(ctx)
-	return ids, true, err
-}
-
 // GetMany returns the companies with the given ids, sorted by id. It leaves out companies that do
 // not exist.
 func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, error) {
@@ -211,23 +176,4 @@ func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, err
 	companies, err := table.BatchGet[Company](ctx, s.table, keys)
 	slices.SortFunc(companies, func(a, b Company) int { return strings.Compare(a.ID, b.ID) })
 	return companies, err
-}
-
-// ScanIDs scans the table and returns the ids of all companies in it, sorted. It is for upgrading
-// tables in which an older version created companies.
-func (s Store) ScanIDs(ctx context.Context) (ids []string, err error) {
-	in := &dynamodb.ScanInput{
-		FilterExpression: aws.String("sk = :profile"), ProjectionExpression: aws.String("pk, sk"),
-		ExpressionAttributeValues: table.Item{":profile": table.String(profileSortKey)},
-		ConsistentRead:            aws.Bool(true),
-	}
-	err = s.scan(ctx, in, func(page []table.Item) error {
-		for _, item := range page {
-			companyID, _, _ := strings.Cut(table.KeyOf(item).PK, "#")
-			ids = append(ids, companyID)
-		}
-		return nil
-	})
-	slices.Sort(ids)
-	return ids, err
 }

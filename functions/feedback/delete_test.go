@@ -109,8 +109,7 @@ func TestRecreateAfterDelete(t *testing.T) {
 	requireEqual(t, "imported after that", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
 	deleteFeedback(t, s, key, derived)
 
-	// An earlier version could import two records for the same review. The reference points to the
-	// second one.
+	// If two records are of the same review, the reference points to the second one.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := storedSortKeys(t, s, "ext#")[0]
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {

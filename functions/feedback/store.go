@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 )
 
@@ -22,7 +21,6 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	is GSI5 complete             base   the marks of PostedIndex                   1, in parallel with the list
 //	approved, all companies      GSI6   operator#replies#approved                  table.OperatorShards; only the operator
 //	posting, all companies       GSI6   operator#replies#posting, by claimedAt     table.OperatorShards; only the operator
 //
@@ -107,10 +105,6 @@ func keysOfClaimed(p ClaimedReply) table.Keys {
 	return keys
 }
 
-// WorkIndex is the migration that adds replies stored by an older version to the operator's lists.
-// Until it is complete for all companies, those lists may lack replies.
-var WorkIndex = migration.New("work", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
-
 // The names of the operator's lists of replies in GSI6.
 const (
 	approvedList = "replies#approved"
@@ -140,10 +134,12 @@ func keyParts[T interface {
 
 // listQuery returns the index and the partitions that hold the records that match a filter.
 func listQuery(companyID string, f Filter) table.Query {
-	if f == (Filter{}) {
+	switch {
+	case f == Filter{}:
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
-	}
-	if f.Source == nil && f.Sentiment == nil {
+	case f.Posted != nil:
+		return postedQuery(companyID, f)
+	case f.Source == nil && f.Sentiment == nil:
 		return table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, *f.ReplyStatus)}}
 	}
 	q := table.Query{Index: table.GSI3}
@@ -164,9 +160,6 @@ func listQuery(companyID string, f Filter) table.Query {
 
 // List returns a page of the records that match a filter, as JSON.
 func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
-	if f.Posted != nil {
-		return s.listPosted(ctx, companyID, f, after, limit)
-	}
 	q := listQuery(companyID, f)
 	q.After, q.Limit = after, limit
 	return table.ListJSON[Feedback](ctx, s.table, q)

@@ -61,9 +61,8 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 		e.Action = change.Updated
 	}
 	var record struct {
-		MetricKey    string  `store:"metricKey"`
-		DefinitionID *string `store:"definitionId"`
-		WriteID      string  `store:"writeId"`
+		DefinitionID string `store:"definitionId"`
+		WriteID      string `store:"writeId"`
 	}
 	if err := table.Decode(item, &record); err != nil {
 		return e, false, err
@@ -71,8 +70,6 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	if e.Group == "" {
 		e.Group = record.WriteID
 	}
-	if e.RecordID = record.MetricKey; record.DefinitionID != nil { // an earlier version stored no definition id, so the metric's key takes its place
-		e.RecordID = *record.DefinitionID
-	}
+	e.RecordID = record.DefinitionID
 	return e, true, nil
 }

@@ -194,16 +194,3 @@ func TestImportedPointsKnowTheirDefinition(t *testing.T) {
 	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, s.IssueKey(t), "b", "2026-08-01", "2026-08-01") })
 	requireEqual(t, "a delete", got, []string{"metric_points deleted " + ids["b"]})
 }
-
-// Ensure points that an earlier version stored, without the id of their definition, are reported
-// under the metric's key.
-func TestChangesOfOldPoints(t *testing.T) {
-	t.Parallel()
-	s, store := start(t)
-	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""))
-	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-08-01", 1), nil); err != nil {
-		t.Fatal(err)
-	}
-	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, s.IssueKey(t), "a", "2026-08-01", "2026-08-01") })
-	requireEqual(t, "a delete", got, []string{"metric_points deleted a"})
-}

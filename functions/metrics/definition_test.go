@@ -1,17 +1,11 @@
 package metrics_test
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -83,50 +77,27 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	requireEqual(t, "weeks", listPoints(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
-// Ensure a definition is found even if the record that maps its id to its key is missing. The first
-// read then reads all definitions and stores that record. An id that an import replaced with a
-// different one is not found.
-func TestRepairDefinitionID(t *testing.T) {
+// Ensure an id that an import replaced with another one is not found, and that it can become the
+// id of another metric. Every id must be found in two calls.
+func TestReplacedDefinitionID(t *testing.T) {
 	t.Parallel()
-	reads := &queryCountingTransport{}
-	s := apitest.NewWithTransport(t, metrics.Operations, reads)
-	store := metrics.NewStore(s.Table)
+	s, store := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""), definitionJSON(2, "b", ""), definitionJSON(3, "c", ""))
-	keyAndCalls := func(store metrics.Store, id string) (string, int) {
-		ctx, m := apitest.NewRequest(t)
-		d, err := store.ModifyDefinition(ctx, s.CompanyID, id, func(*metrics.Definition) error { return nil })
-		if err != nil {
-			return err.Error(), m.Usage().Calls
-		}
-		return d.Key, m.Usage().Calls
-	}
-	deleteIDRecord(t, s, "mdf_2")
-	for _, calls := range []int{4, 2} { // the first read gets the id record, queries all definitions, stores the id record and gets the definition; the second read makes only the two gets
-		if key, n := keyAndCalls(store, "mdf_2"); key != "b" || n != calls {
-			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
-		}
-	}
-	if reads.count != 1 || reads.consistentCount != 1 {
-		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistentCount)
-	}
-	deleteIDRecord(t, s, "mdf_2")
-	refused := errors.New("refused")
-	if _, err := store.ModifyDefinition(t.Context(), s.CompanyID, "mdf_2", func(*metrics.Definition) error { return refused }); !errors.Is(err, refused) {
-		t.Errorf("the error of a change: %v", err)
-	}
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // "d" gets the id that "b" had
-	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
-		if key, calls := keyAndCalls(store, id); key != want || calls > 2 && id != "mdf_1" {
-			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
+	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_2": "d", "mdf_3": "c", "mdf_4": "a", "mdf_5": "b"} {
+		ctx, m := apitest.NewRequest(t)
+		d, err := store.ModifyDefinition(ctx, s.CompanyID, id, func(*metrics.Definition) error { return nil })
+		got := d.Key
+		if err != nil {
+			got = err.Error()
 		}
-	}
-}
-
-func deleteIDRecord(t *testing.T, s *apitest.Service, definitionID string) {
-	t.Helper()
-	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
-		t.Fatal(err)
+		if calls := m.Usage().Calls; got != want || calls > 2 {
+			t.Errorf("%s is %s after %d calls, want %s after 2", id, got, calls, want)
+		}
+		if _, err := store.GetDefinition(t.Context(), s.CompanyID, id); (err == nil) != (id != "mdf_1") {
+			t.Errorf("%s is read with the error %v", id, err)
+		}
 	}
 }
 
@@ -136,28 +107,4 @@ func raceRounds(short bool) int {
 		return 10
 	}
 	return 100
-}
-
-// queryCountingTransport is a transport that counts all queries, and those with strongly consistent
-// reads.
-type queryCountingTransport struct {
-	mu                     sync.Mutex
-	count, consistentCount int
-}
-
-func (q *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		q.mu.Lock()
-		q.count++
-		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
-			q.consistentCount++
-		}
-		q.mu.Unlock()
-	}
-	return apitest.Transport.RoundTrip(r)
 }

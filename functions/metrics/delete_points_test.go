@@ -293,37 +293,6 @@ func TestDeletesOfOneRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete also removes records without points, which an older version could leave behind.
-// It must not count them, and must leave those outside its range and series. The definition can
-// then be deleted.
-func TestDeleteRecordWithoutPoints(t *testing.T) {
-	t.Parallel()
-	s, _ := start(t)
-	key := s.IssueKey(t)
-	id := newDefinition(t, s, key, "a")
-	mustPush(t, s, key, pointOnDay("a", "2026-01-05", 1), pointOnDay("a", "2026-02-05", 1))
-	records := pointRecords(t, s, "a")
-	for _, sk := range records {
-		item, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "metrics"), SK: sk})
-		if err != nil || item["d05"] == nil {
-			t.Fatalf("record %s is %v, want it to have d05: %v", sk, item, err)
-		}
-		delete(item, "d05")
-		if err := s.Table.BatchPut(t.Context(), []table.Item{item}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	requireEqual(t, "another series", mustDeletePoints(t, s, key, "a", "2026-01-01", "2026-12-31", "seriesId=0000000000000000"), 0)
-	requireEqual(t, "records", pointRecords(t, s, "a"), records)
-	requireEqual(t, "its month", mustDeletePoints(t, s, key, "a", "2026-02-10", "2026-02-11"), 0)
-	requireEqual(t, "records", pointRecords(t, s, "a"), records[:1])
-	requireEqual(t, "everything", mustDeletePoints(t, s, key, "a", "0001-01-01", "9999-12-31"), 0)
-	requireEqual(t, "records", pointRecords(t, s, "a"), []string(nil))
-	if r := s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}); r.Status != http.StatusOK {
-		t.Errorf("delete of the definition: status %d, want 200: %s", r.Status, r.Body)
-	}
-}
-
 // Ensure a push of a point that is being deleted takes effect either completely or not at all, in
 // any interleaving of the two. The count is the number of deleted points, and no point lacks its
 // definition.

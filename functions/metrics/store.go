@@ -82,82 +82,36 @@ func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	if origin != "" {
 		record = pushedDefinitionRecord{d, &origin}
 	}
-	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionID(d)}
+	idWrite := s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key})
+	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), idWrite}
 	if other := aliasOf(d.Key); other != "" {
 		writes = append(writes, s.table.WriteCheckAbsent(definitionKey(d.CompanyID, other)))
 	}
 	return writes
 }
 
-// writeDefinitionID returns the unconditional write of a definition's id record.
-func (s Store) writeDefinitionID(d Definition) table.Write {
-	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key})
-}
-
 // GetDefinition returns the definition with the given id. Returns fault.ErrNotFound when the
 // company has no such definition.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
-	d, found, err := s.definitionByIDRecord(ctx, companyID, definitionID)
-	if err != nil || found {
-		return d, err
+	key, err := s.keyOfDefinition(ctx, companyID, definitionID)
+	if err != nil {
+		return Definition{}, err
 	}
-	return s.findDefinition(ctx, companyID, definitionID)
-}
-
-// definitionByIDRecord returns the definition that the id record leads to. It returns false if the
-// id record is missing or wrong, because the definition was stored without one or was replaced by
-// an import.
-func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, found bool, err error) {
-	idRecord, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
-	if err == nil {
-		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, idRecord.Key))
-	}
-	if errors.Is(err, fault.ErrNotFound) {
-		return Definition{}, false, nil
-	}
-	return d, err == nil && d.ID == definitionID, err
-}
-
-// findDefinition finds the definition with the given id by reading all definitions. Returns
-// fault.ErrNotFound when there is none.
-func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
-	var found *Definition
-	err := table.ForEach(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
-		if d.ID == definitionID {
-			found = &d
-		}
-		return nil
-	})
-	if err == nil && found == nil {
+	d, err := table.Get[Definition](ctx, s.table, definitionKey(companyID, key))
+	if err == nil && d.ID != definitionID {
 		err = fault.ErrNotFound
 	}
 	if err != nil {
 		return Definition{}, err
 	}
-	return *found, nil
+	return d, nil
 }
 
-// withKeyOf calls `do` with the key of the definition with the given id. It takes the key from the
-// id record, which maps the definition's id to its key. If there is no id record, or `do` returns
-// fault.ErrNotFound because the definition is not under that key, withKeyOf reads all definitions,
-// stores the id record for the next time and calls `do` again. Returns fault.ErrNotFound when no
-// definition has the id.
-func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
+// keyOfDefinition returns the key in the id record. The definition under that key may have another
+// id.
+func (s Store) keyOfDefinition(ctx context.Context, companyID, definitionID string) (string, error) {
 	idRecord, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
-	if err == nil {
-		err = do(idRecord.Key)
-	}
-	if !errors.Is(err, fault.ErrNotFound) {
-		return err
-	}
-	d, err := s.findDefinition(ctx, companyID, definitionID)
-	if err != nil {
-		return err
-	}
-	if err := s.table.Transact(ctx, s.writeDefinitionID(d)); err != nil {
-		return err
-	}
-	return do(d.Key)
+	return idRecord.Key, err
 }
 
 // InsertDefinition stores a new definition and sets its id, company and times. Returns
@@ -180,16 +134,16 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 // ModifyDefinition changes the definition with the given id by compare-and-set, as table.Modify
 // does. Returns fault.ErrNotFound when the company has no such definition.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
-	err = s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
-		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
-			if d.ID != definitionID {
-				return fault.ErrNotFound
-			}
-			return change(d)
-		})
-		return err
+	key, err := s.keyOfDefinition(ctx, companyID, definitionID)
+	if err != nil {
+		return d, err
+	}
+	return table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
+		if d.ID != definitionID {
+			return fault.ErrNotFound
+		}
+		return change(d)
 	})
-	return d, err
 }
 
 // RemoveDefinition deletes the definition with the given id, unless `check` returns an error.
@@ -198,18 +152,19 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 // definition's record, in the same transaction. So if both run at once, either the delete sees the
 // new count and looks for points again, or the push finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
-	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
-		at := definitionKey(companyID, key)
-		return table.RemoveParent(ctx, s.table, at, table.ParentRemoval[Definition]{
-			Check: func(d Definition) error {
-				if d.ID != definitionID {
-					return fault.ErrNotFound
-				}
-				return check(d)
-			},
-			CheckNoChildren: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
-			ExtraWrites:     []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
-		})
+	key, err := s.keyOfDefinition(ctx, companyID, definitionID)
+	if err != nil {
+		return err
+	}
+	return table.RemoveParent(ctx, s.table, definitionKey(companyID, key), table.ParentRemoval[Definition]{
+		Check: func(d Definition) error {
+			if d.ID != definitionID {
+				return fault.ErrNotFound
+			}
+			return check(d)
+		},
+		CheckNoChildren: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
+		ExtraWrites:     []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
 	})
 }
 

@@ -83,8 +83,7 @@ const deleteAttemptsMax = 50
 const deleteTokenAttr = "deletedBy"
 
 // deletePointsOfItem deletes the points of a range from one record and returns how many it deleted.
-// It deletes the record itself if no other points are left. It also deletes a record that has no
-// points at all, which would otherwise prevent the deletion of its metric's definition.
+// It deletes the record itself if no other points are left.
 func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointRange) (int, error) {
 	for range deleteAttemptsMax {
 		var record pointRecord
@@ -98,7 +97,7 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 		var done bool
 		var err error
 		switch {
-		case outside == "": // also true for a record without any points
+		case outside == "":
 			done, item, err = s.deleteRecord(ctx, record, inside)
 		case len(inside) > 0:
 			done, item, err = s.removeBuckets(ctx, record, r, inside, outside)

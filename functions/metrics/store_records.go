@@ -122,7 +122,7 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 const pointWriteConcurrency = 8
 
 // definitionIDAttr is the attribute of a point record with the id of the metric's definition. The
-// feed of changes needs it. Records of earlier versions have none until their next push.
+// feed of changes needs it.
 const definitionIDAttr = "definitionId"
 
 // pushTokenPrefix is the prefix of the write tokens of pushes and imports.

@@ -110,7 +110,7 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 // setFinishedAt sets finishedAt if the audit is not running and has no finishedAt. The value is the
 // current time or, if startedAt is later because the caller's clock is ahead, startedAt. The
 // arguments `started` and `finished` are the times in the request, or nil. If both are nil, the
-// stored times are not checked, because an earlier version may have imported invalid ones.
+// stored times are not checked.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil

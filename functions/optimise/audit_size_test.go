@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the largest audit that an import accepts reaches a client that does not accept gzip. An
-// earlier version accepted larger audits. Such an audit must reach a client that accepts gzip. Any
-// other client must get an error, which the log line must record.
+// Ensure the largest audit that an import accepts reaches a client that does not accept gzip. A
+// larger one must reach a client that accepts gzip. Any other client must get an error, which the
+// log line must record.
 func TestLargestAuditInLambda(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -66,7 +66,7 @@ func ids(items []map[string]any) []string {
 	return out
 }
 
-// storeUnchecked stores records that break today's rules, as an earlier version may have done.
+// storeUnchecked stores records without checking them against the rules.
 func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	typ := transferType(t, s, name)

@@ -210,32 +210,10 @@ func (c snapshotChunk) decodeItems() (content snapshot, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = json.Unmarshal(text, &content)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field == "sortOrder" {
-		content, err = decodeFractions(text)
-	}
-	if err != nil {
+	if err := json.Unmarshal(text, &content); err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	return content, nil
-}
-
-// decodeFractions decodes items whose sortOrder may have a fraction (see table.FloorInteger).
-func decodeFractions(text []byte) (content snapshot, err error) {
-	var items []struct {
-		SnapshotItem
-
-		SortOrder *float64 `json:"sortOrder"`
-	}
-	err = json.Unmarshal(text, &items)
-	for _, i := range items {
-		if i.SortOrder != nil {
-			i.SnapshotItem.SortOrder = new(table.FloorInteger(*i.SortOrder))
-		}
-		content = append(content, i.SnapshotItem)
-	}
-	return content, err
 }
 
 // chunkReadConcurrency is the maximum number of chunks that are read in parallel.

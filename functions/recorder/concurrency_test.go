@@ -119,7 +119,7 @@ func TestConcurrency(t *testing.T) {
 	companies := []string{s.CompanyID, s.Table.NewID(id.CompanyPrefix), s.Table.NewID(id.CompanyPrefix)}
 	erased := companies[2] // has no counter
 	for _, companyID := range companies[:2] {
-		if _, err := change.EnsureCounter(t.Context(), s.Table, companyID); err != nil {
+		if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, companyID)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 func start(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, changes.Operations)
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -217,7 +217,7 @@ func TestBatchThroughCrashes(t *testing.T) {
 	s := start(t)
 	other := *s
 	other.CompanyID = s.Table.NewID(id.CompanyPrefix)
-	if _, err := change.EnsureCounter(t.Context(), s.Table, other.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, other.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	sequence := 0

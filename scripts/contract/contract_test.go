@@ -90,7 +90,7 @@ func TestDeployment(t *testing.T) {
 	if _, err := checked.Write(t.Context(), s.CompanyID, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	if err := change.AppendGap(t.Context(), s.Table, s.CompanyID); err != nil { // makes the feed longer than one page

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,13 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"growthworkspace/shared/id"
-	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -103,10 +96,9 @@ func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, 
 	return out, c.calls, c.readUnits
 }
 
-// Ensure the operator's commands never scan the table, except when they delete a company or run an
-// upgrade that checks every record again. When nothing is due, the read units of a command for all
-// companies must not depend on the number of companies. `company list` must use at most two read
-// units per company.
+// Ensure the operator's commands never scan the table, except when they delete a company. When
+// nothing is due, the read units of a command for all companies must not depend on the number of
+// companies. `company list` must use at most two read units per company.
 func TestOperatorCalls(t *testing.T) {
 	t.Parallel()
 	c := startCountedEngine(t)
@@ -118,7 +110,7 @@ func TestOperatorCalls(t *testing.T) {
 		}
 		return out, readUnits
 	}
-	first, _, _ := c.run(t, "", "company create --name First") // this call scans the table and finds that it is new
+	first, _, _ := c.run(t, "", "company create --name First")
 	companyID := first["companyId"].(string)
 	future := strings.ReplaceAll(strings.ReplaceAll(duePost, "2020-01", "2999-01"), "pst_1", "pst_future")
 	polls := map[string]float64{"due list": 0, "due stuck": 0, "approved list": 0, "approved stuck": 0}
@@ -149,58 +141,11 @@ func TestOperatorCalls(t *testing.T) {
 	}
 	for _, line := range []string{
 		"company suspend " + companyID, "company resume " + companyID, "key issue --scopes all --company " + companyID, "key list --company " + companyID, "export --company " + companyID,
-		"due list --company " + companyID, "due stuck --company " + companyID, "approved list --company " + companyID, "changes enable", "changes gap", "upgrade", "upgrade --check",
+		"due list --company " + companyID, "due stuck --company " + companyID, "approved list --company " + companyID, "changes gap", "upgrade", "upgrade --again", "upgrade --check",
 	} {
 		runWithoutScan(line, "")
 	}
-	for _, line := range []string{"upgrade --again", "company delete " + companyID + " --yes"} {
-		if _, calls, _ := c.run(t, "", line); calls["Scan"] == 0 {
-			t.Errorf("%s does not scan the table: then take it off the list of commands that do", line)
-		}
-	}
-}
-
-// Ensure the commands for all companies find everything in a table that an older version wrote and
-// that has neither a registry nor an index of work. They must print a note that they read the whole
-// table. After an upgrade, they must find the same without reading the whole table.
-func TestOperatorListsOfAnOlderTable(t *testing.T) {
-	t.Parallel()
-	c := startCountedEngine(t)
-	created, _, _ := c.run(t, "", "company create --name First")
-	c.run(t, "", "company create --name Second")
-	c.run(t, duePost, "import --company "+created["companyId"].(string)+" -")
-	older := table.New(table.Options{
-		Name: "workspace", Endpoint: c.url, Region: "eu-central-1", Timeout: time.Minute, Now: time.Now, NewID: id.NewGenerator(time.Now, rand.Reader),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}).AsOperator()
-	all, err := older.Scan(t.Context(), &dynamodb.ScanInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range all.Items {
-		key := table.KeyOf(item)
-		if strings.HasPrefix(key.PK, "operator#companies#") || strings.HasPrefix(key.SK, "index#") {
-			err = older.BatchDelete(t.Context(), []table.Key{key})
-		} else if item["gsi6pk"] != nil {
-			delete(item, "gsi6pk")
-			delete(item, "gsi6sk")
-			err = older.BatchPut(t.Context(), []table.Item{item})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, isOlder := range []bool{true, false} {
-		for line, want := range map[string]int{"company list": 2, "due list --company all": 1, "due stuck --company all": 0} {
-			r := runCommand(t, "", append(strings.Fields(line), "--endpoint", c.url)...)
-			if noted := strings.Contains(r.err, "to find the companies: run `"); r.code != 0 || noted != isOlder {
-				t.Errorf("%s, older %t: exit code %d: %s", line, isOlder, r.code, r.err)
-			}
-			out, calls, _ := c.run(t, "", line)
-			if n := len(out["items"].([]any)); n != want || (calls["Scan"] > 0) != isOlder {
-				t.Errorf("%s, older %t: %d items, want %d, after %v", line, isOlder, n, want, calls)
-			}
-		}
-		c.run(t, "", "upgrade")
+	if _, calls, _ := c.run(t, "", "company delete "+companyID+" --yes"); calls["Scan"] == 0 {
+		t.Error("company delete does not scan the table: then it no longer has to be an exception")
 	}
 }

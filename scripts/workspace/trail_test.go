@@ -53,7 +53,7 @@ func TestTrail(t *testing.T) {
 	runJSON(t, data, "", "company", "suspend", id)
 	runJSON(t, data, "", "company", "resume", id)
 	runJSON(t, data, "", "changes", "gap", "--company", id)
-	runJSON(t, data, "", "changes", "enable")
+	runJSON(t, data, "", "changes", "gap")
 	runJSON(t, data, "", "upgrade", "--company", id)
 	runJSON(t, data, "", "company", "delete", id, "--yes")
 

@@ -103,7 +103,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
 		"changes list", "changes follow", "due run", "due list", "due claim", "due published", "due failed", "due retry", "due stuck",
-		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "trail", "upgrade", "changes enable", "changes gap", "mcp", "mcp install", "status", "report",
+		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "trail", "upgrade", "changes gap", "mcp", "mcp install", "status", "report",
 	} {
 		r := runCommand(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {
@@ -218,7 +218,7 @@ func TestFlagsOfCommands(t *testing.T) {
 			t.Errorf("%s has flags of the table: %s", command, help)
 		}
 	}
-	for _, command := range []string{"serve", "company list", "key issue", "due list", "approved claim", "import", "export", "snapshot", "upgrade", "changes enable", "changes gap"} {
+	for _, command := range []string{"serve", "company list", "key issue", "due list", "approved claim", "import", "export", "snapshot", "upgrade", "changes gap"} {
 		requireContains(t, runCommand(t, "", append(strings.Fields(command), "--help")...).out, "--table table", "--endpoint URL", "--data folder")
 	}
 	requireContains(t, runCommand(t, "", "key", "rotate", "--help").out, "--overlap duration", "such as 12h or 7d")

@@ -24,7 +24,7 @@ import (
 func startWithFeed(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, func(*table.Client) []api.Operation { return nil })
-	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+	if err := s.Table.Transact(t.Context(), change.WriteCounter(s.Table, s.CompanyID)); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -2,7 +2,6 @@ package change
 
 import (
 	"context"
-	"errors"
 
 	"growthworkspace/shared/table"
 )
@@ -17,16 +16,6 @@ func CounterKey(companyID string) table.Key {
 // counter already exists.
 func WriteCounter(t *table.Client, companyID string) table.Write {
 	return t.WriteCreate(table.Keys{Key: CounterKey(companyID)}, struct{}{})
-}
-
-// EnsureCounter creates a company's counter if it is missing. A company that was created by an
-// earlier version of this program may have none. created is false if the counter already exists.
-func EnsureCounter(ctx context.Context, t *table.Client, companyID string) (created bool, err error) {
-	err = t.Insert(ctx, table.Keys{Key: CounterKey(companyID)}, struct{}{})
-	if errors.Is(err, table.ErrExists) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // RemoveCounter ends a company's feed by deleting its counter. Existing packets stay. It does

@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/modeltext"
-	"growthworkspace/shared/schema"
 )
 
 // The maximum sizes of a result, which ensure that it fits into a model's context. A result has at
@@ -132,7 +131,7 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 		out.Meta["etag"] = tag
 		out.addText("ETag: %s", tag)
 	}
-	if shown.isWhole && out.textBytes()+len(response.Body) <= resultBytesMax && !schema.TooDeep(response.Body) {
+	if shown.isWhole && out.textBytes()+len(response.Body) <= resultBytesMax {
 		out.StructuredContent = response.Body
 	}
 	return out

@@ -41,19 +41,6 @@ func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration 
 	}}
 }
 
-// NewAction declares a migration that calls action with each record instead of writing index keys.
-// action may be called more than once with the same record, and by several processes concurrently.
-// written reports whether it wrote anything.
-func NewAction[T any](name, area, prefix string, action func(ctx context.Context, t *table.Client, record T) (written bool, err error)) Migration {
-	return Migration{name, area, prefix, batchSize, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
-		var record T
-		if err := table.Decode(stored, &record); err != nil {
-			return false, err
-		}
-		return action(ctx, t, record)
-	}}
-}
-
 // String returns the migration's area and name, such as "feedback: posted".
 func (m Migration) String() string { return m.area + ": " + m.name }
 

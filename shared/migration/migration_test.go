@@ -407,31 +407,3 @@ func TestIsCompleteCost(t *testing.T) {
 		}
 	}
 }
-
-// Ensure a migration calls its action with each record, and counts the records that the action
-// writes.
-func TestNewAction(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, nil, 1, 5)
-	var mu sync.Mutex
-	seen := map[string]int{}
-	refused := errors.New("refused")
-	action := func(_ context.Context, _ *table.Client, n note) (bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if seen[n.ID]++; n.ID == "n003" && seen[n.ID] == 1 {
-			return false, refused
-		}
-		return n.ID != "n001", nil
-	}
-	actions := []migration.Migration{migration.NewAction("act-"+f.companies[0], "notes", "note#", action)}
-	run := func() (int64, error) {
-		return migration.Run(t.Context(), f.table, actions, f.companies, false, func(migration.Progress) {})
-	}
-	if _, err := run(); !errors.Is(err, refused) {
-		t.Fatalf("the error is %v, want that of the action", err)
-	}
-	if written, err := run(); written != 4 || err != nil || len(seen) != 5 {
-		t.Errorf("%d written, %d seen: %v", written, len(seen), err)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -243,9 +242,9 @@ func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 		}
 	case *types.AttributeValueMemberN:
 		if v.Kind() == reflect.Int64 {
-			n, ok := parseInteger(a.Value)
+			n, err := strconv.ParseInt(a.Value, 10, 64)
 			v.SetInt(n)
-			return ok
+			return err == nil
 		}
 		if v.Kind() == reflect.Float64 {
 			f, err := strconv.ParseFloat(a.Value, 64)
@@ -280,26 +279,6 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	}
 	return true
 }
-
-// parseInteger parses a number. If the number is not whole, n is FloorInteger of it. ok is false if
-// text is not a number.
-func parseInteger(text string) (n int64, ok bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err == nil {
-		return n, true
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return FloorInteger(f), err == nil
-}
-
-// integerMax is the largest whole number that a record may contain. JSON readers represent every
-// whole number up to it exactly.
-const integerMax = 1<<53 - 1
-
-// FloorInteger rounds f down to a whole number and limits it to the range of record fields. A
-// whole-number field may be stored with a fraction, because imports by earlier builds accepted
-// fractions. Such a record must stay readable, and the order of records must not change.
-func FloorInteger(f float64) int64 { return int64(min(max(math.Floor(f), -integerMax), integerMax)) }
 
 // String returns a string attribute.
 func String(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

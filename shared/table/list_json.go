@@ -326,9 +326,9 @@ func (s *jsonScanner) readString() bool {
 
 func (s *jsonScanner) readInt() bool {
 	text, ok := s.scanTypedString(`{"N":`)
-	n, isNumber := parseInteger(strings.Trim(string(text), `"`))
+	n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
 	s.values = strconv.AppendInt(s.values, n, 10)
-	return ok && isNumber
+	return ok && err == nil
 }
 
 func (s *jsonScanner) readFloat() bool {

@@ -37,7 +37,6 @@ const (
 	Import         Act = "import"
 	Rollback       Act = "snapshot_rollback"
 	Upgrade        Act = "upgrade"
-	ChangesEnable  Act = "changes_enable"
 	ChangesGap     Act = "changes_gap"
 )
 

@@ -38,7 +38,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := change.EnsureCounter(ctx, t.table, reader.id); err != nil {
+	if err := t.table.Transact(ctx, change.WriteCounter(t.table, reader.id)); err != nil {
 		return err
 	}
 	processes := make([]*server, recorderCount)

@@ -31,7 +31,6 @@ func (o *operatorCommands) approvedCommand() *cobra.Command {
 		withStuck: func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error) {
 			return feedback.NewStore(t).CompaniesWithClaimedReplies(ctx, claimedBefore)
 		},
-		work:        feedback.WorkIndex,
 		readyHeader: "FEEDBACK\tCOMPANY\tSOURCE\tADDRESS",
 		readyRow: func(f feedback.Feedback) []string {
 			return []string{f.ID, f.CompanyID, terminal.FormatText(f.Source), terminal.FormatText(f.ExternalURL)}

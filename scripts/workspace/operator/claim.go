@@ -13,7 +13,6 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -40,11 +39,9 @@ type workerCommands[S, R, C any] struct {
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
 	// withReady and withStuck return the companies that have records for listReady and listStuck.
-	// The results include suspended companies. Both functions read the operator's index. work is
-	// the migration to that index.
+	// The results include suspended companies. Both functions read the operator's index.
 	withReady func(ctx context.Context, t *table.Client) ([]string, error)
 	withStuck func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error)
-	work      migration.Migration
 
 	readyHeader, stuckHeader string
 	readyRow                 func(R) []string
@@ -281,23 +278,13 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 type companyFinder func(ctx context.Context, t *table.Client) ([]string, error)
 
 // selectedCompanies returns companyID or, if that is "all", the ids that find returns, except those
-// of suspended companies. While the operator's index may lack records that an older version stored,
-// it returns all companies that are not suspended, without calling find.
+// of suspended companies.
 func (w workerCommands[S, R, C]) selectedCompanies(ctx context.Context, s *tableconn.Session, companyID string, find companyFinder) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err
 	}
-	complete, err := w.work.IsCompleteForAll(ctx, s.Table)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the state of the index of work: %w", err)
-	case complete:
-		ids, err = find(ctx, s.Table)
-	default:
-		w.Note("reading every company, until `%s` has run once", w.command("upgrade"))
-		ids, err = w.listCompanyIDs(ctx, s)
-	}
+	ids, err = find(ctx, s.Table)
 	if err != nil {
 		return nil, fmt.Errorf("find the companies: %w", err)
 	}

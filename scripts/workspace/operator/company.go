@@ -19,6 +19,7 @@ import (
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/table"
 )
 
 const nameCharsMax = 200 // the API's limit
@@ -106,19 +107,9 @@ type listedCompany struct {
 	SuspendedAt *string `json:"suspendedAt"`
 }
 
-// listCompanyIDs returns the ids of all companies, sorted. It prints a note if it had to scan the
-// table.
-func (o *operatorCommands) listCompanyIDs(ctx context.Context, s *tableconn.Session) ([]string, error) {
-	ids, scanned, err := company.NewStore(s.Table).IDs(ctx)
-	if scanned {
-		o.Note("the whole table was read to find the companies: run `%s` once", o.command("upgrade"))
-	}
-	return ids, err
-}
-
 // listAllCompanies returns every company, oldest first.
 func (o *operatorCommands) listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
-	ids, err := o.listCompanyIDs(ctx, s)
+	ids, err := table.RegisteredCompanies(ctx, s.Table)
 	var all []company.Company
 	var suspended map[string]string
 	if err == nil {

@@ -33,7 +33,6 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 		withStuck: func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error) {
 			return broadcast.NewStore(t).CompaniesWithClaimedPosts(ctx, claimedBefore)
 		},
-		work:        broadcast.WorkIndex,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}

@@ -24,5 +24,5 @@ func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 // `workspace changes`.
 func ChangesCommands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
-	return []*cobra.Command{o.enableChangesCommand(), o.changesGapCommand()}
+	return []*cobra.Command{o.changesGapCommand()}
 }

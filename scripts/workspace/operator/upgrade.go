@@ -6,11 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/functions"
-	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/migration"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/trail"
 )
 
@@ -57,7 +56,7 @@ type upgradeResult struct {
 // upgrade upgrades one company or all. It stops at the first company that fails. The companies that
 // it has already upgraded stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
-	ids, err := o.companiesToUpgrade(ctx, s, companyID, again)
+	ids, err := o.companyIDs(ctx, s, companyID)
 	if err != nil {
 		return err
 	}
@@ -65,9 +64,9 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	report := func(p migration.Progress) { o.Note("%s", tableconn.FormatProgress(p)) }
 	err = recordInTrail(ctx, s, companyID, trail.Upgrade, func() (d trail.Details, err error) {
 		if companyID != "" {
-			done.Filled, err = migration.RunCompany(ctx, s.Table, functions.Migrations(), companyID, again, report)
+			done.Filled, err = migration.RunCompany(ctx, s.Table, s.Migrations, companyID, again, report)
 		} else {
-			done.Filled, err = migration.Run(ctx, s.Table, functions.Migrations(), ids, again, report)
+			done.Filled, err = migration.Run(ctx, s.Table, s.Migrations, ids, again, report)
 		}
 		return trail.Details{Companies: done.Companies}, err
 	})
@@ -85,7 +84,7 @@ type upgradedIndex struct {
 
 func (o *operatorCommands) checkUpgrade(ctx context.Context, s *tableconn.Session) error {
 	var indexes []upgradedIndex
-	for _, m := range functions.Migrations() {
+	for _, m := range s.Migrations {
 		isComplete, err := m.IsCompleteForAll(ctx, s.Table)
 		if err != nil {
 			return err
@@ -100,20 +99,10 @@ func (o *operatorCommands) checkUpgrade(ctx context.Context, s *tableconn.Sessio
 	})
 }
 
-// companiesToUpgrade returns the id of the given company, or the ids of all companies. It scans the
-// table while the registry may lack companies that an earlier version created. It also scans the
-// table if again is true, because an earlier version may have run since the last upgrade.
-func (o *operatorCommands) companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) ([]string, error) {
-	if companyID != "" || !again {
-		return o.companyIDs(ctx, s, companyID)
-	}
-	return company.NewStore(s.Table).ScanIDs(ctx)
-}
-
 // companyIDs returns the id of the given company, or the ids of all companies.
 func (o *operatorCommands) companyIDs(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID == "" {
-		return o.listCompanyIDs(ctx, s)
+		return table.RegisteredCompanies(ctx, s.Table)
 	}
 	_, err = s.Company(ctx, companyID)
 	return []string{companyID}, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/smithy-go"
 
-	"growthworkspace/functions/company"
 	"growthworkspace/functions/recorder"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/shared/change"
@@ -73,9 +72,6 @@ func (f *feedRecorder) park(ctx context.Context, p recorder.ParkedRecord) error 
 func (f *feedRecorder) run(ctx context.Context) {
 	ctx, stop := f.session.Context(ctx)
 	defer stop()
-	if err := f.ensureFeeds(ctx); err != nil && ctx.Err() == nil {
-		f.log.Error("not every company has a feed of changes: run workspace changes enable", "error", err)
-	}
 	last := ""
 	for {
 		delivered, err := f.stream.Poll(ctx, f.record)
@@ -131,14 +127,4 @@ func (f *feedRecorder) mark(ctx context.Context) error {
 	}
 	f.unmarked = 0
 	return nil
-}
-
-// ensureFeeds creates the feeds of companies that an earlier version created.
-func (f *feedRecorder) ensureFeeds(ctx context.Context) error {
-	ids, _, err := company.NewStore(f.session.Table).IDs(ctx)
-	for _, id := range ids {
-		_, err1 := change.EnsureCounter(ctx, f.session.Table, id)
-		err = errors.Join(err, err1)
-	}
-	return err
 }

@@ -19,12 +19,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go"
 
+	"growthworkspace/functions"
 	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
@@ -33,10 +35,11 @@ import (
 // Session is an open table.
 type Session struct {
 	Target
-	Table        *table.Client  // for the operator's commands, whose writes need no permit
-	ServingTable *table.Client  // for handlers, whose writes need a permit that only a verified key gives
-	Engine       *engine.Engine // nil if the table is in an AWS account
-	options      table.Options  // those of ServingTable
+	Table        *table.Client         // for the operator's commands, whose writes need no permit
+	ServingTable *table.Client         // for handlers, whose writes need a permit that only a verified key gives
+	Engine       *engine.Engine        // nil if the table is in an AWS account
+	Migrations   []migration.Migration // of all areas
+	options      table.Options         // those of ServingTable
 	region       string
 	listCommand  string // the command line that lists the companies, for error messages
 
@@ -58,7 +61,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Target: target, listCommand: t.Command("company list") + flags.Arguments(), upgradeCommand: t.Command("upgrade") + flags.Arguments()}
+	s := &Session{Target: target, Migrations: functions.Migrations(), listCommand: t.Command("company list") + flags.Arguments(), upgradeCommand: t.Command("upgrade") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.IsAWS() {
 		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Format: dataFormat, Share: share, Install: true, Log: t.Notes()})

@@ -51,8 +51,8 @@ type Options struct {
 	Data string
 
 	// Format is the newest format of the records in Data that the caller can use. Open returns an
-	// error if the folder's format is newer or not a number. If Format is zero, Open accepts any
-	// format.
+	// error if the folder's format is newer or not a number. If Open starts the engine, the folder
+	// gets this format. If Format is zero, Open accepts any format and does not change it.
 	Format int
 
 	// Share allows other processes to join the engine of Data. If it is false, they wait until this
@@ -84,9 +84,6 @@ type Engine struct {
 	Socket string
 	// Shared reports whether another process started the engine.
 	Shared bool
-	// Format is the format that the data folder had when it was opened. It is 0 if the folder had
-	// none. In that case, a program that predates formats may have written the records.
-	Format int
 
 	folder        *folder
 	endpointGiven bool // whether the caller supplied Endpoint
@@ -165,24 +162,6 @@ func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, endpointGiven: true}
 	e.watch(func(ctx context.Context) error { <-ctx.Done(); return nil }, leaveRunning)
 	return e, nil
-}
-
-// SetFormat records the format of the records in the data folder, for programs that open it later.
-// Only the process that started the engine may call it.
-func (e *Engine) SetFormat(format int) error {
-	if e.folder == nil || e.Shared {
-		return errors.New("set the format of a data folder: this process has not started its engine")
-	}
-	s, err := e.folder.read()
-	if err != nil {
-		return err
-	}
-	s.setFormat(format)
-	if err := e.folder.write(s); err != nil {
-		return err
-	}
-	e.Format = format
-	return nil
 }
 
 // Done returns a channel that is closed when the engine exits on its own, or with the process that

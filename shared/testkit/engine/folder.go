@@ -32,8 +32,8 @@ type state struct {
 	Version  string `json:"version,omitempty"` // the newest version of Dynoxide that has written the data
 	Shared   bool   `json:"shared"`
 
-	// Format is the number of the records' format. It is absent if the last program that started an
-	// engine predates these numbers, because such a program drops the field.
+	// Format is the number of the records' format. It is absent if no program that uses such
+	// numbers has opened the folder.
 	Format json.RawMessage `json:"format,omitempty"`
 }
 
@@ -46,8 +46,6 @@ func (s state) format() (n int, ok bool) {
 	err := json.Unmarshal(s.Format, &n)
 	return n, err == nil && n > 0
 }
-
-func (s *state) setFormat(n int) { s.Format = json.RawMessage(strconv.Itoa(n)) }
 
 // folder is a data folder. The process of its engine holds the lock on engine.lock, so a process
 // that gets the lock knows that no engine is running.
@@ -168,7 +166,6 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{Name: engineTitles[s.Name], Endpoint: s.Endpoint, Socket: f.addressOf(s).socket, Shared: proc == nil, folder: f}
-	e.Format, _ = s.format() // joinEngine has checked it
 	if proc == nil {
 		e.watch(func(ctx context.Context) error { return f.waitForOwner(ctx, s) }, leaveRunning)
 	} else {
@@ -238,6 +235,9 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 			}
 			deadline = time.Now().Add(h.ownerWait)
 		default:
+			if o.Format > 0 {
+				s.Format = json.RawMessage(strconv.Itoa(o.Format))
+			}
 			return f.start(ctx, h, p, s, o.Share || !guardSupported, lock)
 		}
 	}
@@ -287,7 +287,7 @@ func (f *folder) prepareData(kind string) error {
 		err = f.create(dataFiles[kind], emptyDatabase(kind))
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if exists(data + suffix) { // earlier versions left these files readable by others
+		if exists(data + suffix) { // the database may have been copied here with another mode
 			err = errors.Join(err, os.Chmod(data+suffix, 0o600))
 		}
 	}

@@ -65,7 +65,7 @@ func TestRealEngines(t *testing.T) {
 			if err := os.Chmod(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			// Earlier versions left the database readable.
+			// The database may have been copied here with another mode.
 			if err := os.WriteFile(filepath.Join(dir, dataFiles[s.kind]), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}

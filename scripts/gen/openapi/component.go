@@ -267,9 +267,8 @@ func (b *builder) responses() (out orderedObject[response]) {
 	return out
 }
 
-// separateCodes are the codes that are newer than the released document, and that only some
-// operations return. Each has schemas of its own, because adding a value to the common list would
-// be a breaking change to every error response.
+// separateCodes are the codes that only some operations return. Each has schemas of its own, so that
+// it is not in the list of every error response.
 var separateCodes = []fault.Code{fault.NotImplemented}
 
 // errorEnvelope returns the schema of an error response's body (scripts/docs/reference/errors.md).

@@ -100,7 +100,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/check/faults", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                         {"functions/recorder/lambda", "shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":           {}, // used only in tests, as an oracle
-		"github.com/aws/smithy-go":                             {"shared/table", "scripts/workspace"},
+		"github.com/aws/smithy-go":                             {"shared/table", "scripts/workspace", "scripts/deploy"},
 		"github.com/google/jsonschema-go":                      {"shared/schema/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":               {"shared/mcpserver"},
 		"github.com/spf13/cobra":                               {"scripts/workspace", "scripts/check", "scripts/prove"},

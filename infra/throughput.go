@@ -2,8 +2,8 @@ package infra
 
 // The parameters of the throughput of the table and of each of its indexes, in units per second. If
 // a parameter is 0, the template omits the property. DynamoDB makes one kind of change to a table
-// at a time, and refuses to lower a warm throughput. So scripts/deploy changes these parameters in
-// an update of the table alone, and never lowers a warm throughput.
+// at a time, and refuses to lower a warm throughput. So scripts/deploy refuses to change these
+// parameters together with an index, and never lowers a warm throughput.
 const (
 	ParamMaxReads   = "MaxReadUnits"
 	ParamMaxWrites  = "MaxWriteUnits"

@@ -14,10 +14,10 @@ type Settings struct {
 	// The ARN of the existing table's stream, with new and old images, from which the feed of changes is made; empty: an existing table has no feed. The default is empty.
 	TableStreamArn *string
 
-	// Whether the existing table is a resource of the stack, so that the stack also changes its settings; scripts/deploy --adopt sets it. One of no, yes. The default is no.
+	// Whether the existing table is a resource of the stack, so that the stack also changes its settings; set it after the import of the table. One of no, yes. The default is no.
 	AdoptedTable *string
 
-	// The other table while the stack switches from one to another; until it is empty again, writes are refused; scripts/deploy --table sets it. The default is empty.
+	// The other table while the stack switches from one to another; until it is empty again, writes are refused; set it before --table of scripts/deploy. The default is empty.
 	SecondTableName *string
 
 	// off refuses all writes with 503, such as before a restore; reads continue. One of on, off. The default is on.

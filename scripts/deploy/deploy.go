@@ -4,121 +4,112 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"growthworkspace/infra"
 )
 
-// cdkVersion is the version of the CDK's command line program. A newer major version of the program
-// does not accept the CDK module in go.mod.
-const cdkVersion = "2.1148.1"
-
-// prepareFolders finds the folders of the repository and of the cache, and creates a temporary
-// folder.
-func (d *deployer) prepareFolders() error {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
-	d.root = filepath.Dir(strings.TrimSpace(string(out)))
-	if err == nil {
-		_, err = os.Stat(filepath.Join(d.root, "scripts", "build"))
-	}
-	// Ignore a missing go command, which checkTools reports.
-	if err != nil && !errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("this is not a clone of the repository: run it as `go run ./scripts/deploy` in the folder of go.mod: %w", err)
-	}
-	if d.cache, err = os.UserCacheDir(); err != nil {
-		return fmt.Errorf("the user's cache folder is unknown: set HOME or XDG_CACHE_HOME: %w", err)
-	}
-	d.cache = filepath.Join(d.cache, "growth-workspace")
-	if d.tmp, err = os.MkdirTemp("", "deploy-"); err != nil {
-		return fmt.Errorf("create a temporary folder for the build: %w", err)
-	}
-	return nil
-}
-
 // completeParameters sets the parameters that the flags leave unset: the architecture of the
 // deployed functions, and the stream of an existing table. It also checks that table. A table and
 // its stream must change together, so the deployed value of the stream is ignored.
 func (d *deployer) completeParameters(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
-		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
-		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, deployed})
+		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, valueOr(s.parameter(infra.ParamArchitecture), "arm64")})
 	}
 	table, ok := d.parameters.lookup(infra.ParamTable)
 	switch deployed := s.parameter(infra.ParamTable); {
 	case ok && deployed == "" && (table == "" || table == s.output("TableName")):
 		// The stack created this table. If its name were passed as a parameter, it would become an
 		// existing table, which the stack does not manage.
-		d.parameters, d.keepsTable = d.parameters.without(infra.ParamTable), true
+		d.parameters = d.parameters.without(infra.ParamTable)
 	case ok && table == "":
 		return fmt.Errorf("%s cannot become empty: the stack uses the table %s, and a new table would have none of its records. For a new table, deploy another stack with --stack", infra.ParamTable, deployed)
 	}
-	table, ok = d.parameters.lookup(infra.ParamTable)
-	if !ok {
-		table = s.parameter(infra.ParamTable)
-	}
 	stream := ""
-	if table != "" {
+	if table = d.value(s, infra.ParamTable); table != "" {
 		t, err := d.account.table(ctx, table)
 		if err != nil {
 			return err
 		}
-		if err := t.checkUsable(table, d.account.config.Region); err != nil {
-			return err
-		}
-		definition, err := d.account.tableDefinition(ctx, table)
+		wanted, err := wantedTable().table()
 		if err != nil {
 			return err
 		}
-		if err := definition.checkUsable(d.out, d.awsFlags()); err != nil {
+		if err := t.checkUsable(table, d.account.config.Region, wanted.KeySchema.String()); err != nil {
 			return err
 		}
-		stream = t.streamARN
+		if stream = t.streamARN; stream == "" {
+			fmt.Fprintf(d.out, "note      the table %[1]s has no stream with new and old images, so there is no feed of changes. To add it:\n"+
+				"          aws dynamodb update-table%[2]s --table-name %[1]s --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES\n", table, d.awsFlags())
+		}
 	}
 	if _, chosen := d.parameters.lookup(infra.ParamTableStream); !chosen && stream != s.parameter(infra.ParamTableStream) {
 		d.parameters = append(d.parameters, setting{infra.ParamTableStream, stream})
 	}
-	return d.completeAdoption(ctx, s, table)
+	return d.checkSwitch(s)
 }
 
-// completeAdoption sets AdoptedTable to "yes" if the table is a resource of the stack but the
-// parameter is not set. An adoption that stopped after its import leaves the stack in this state.
-func (d *deployer) completeAdoption(ctx context.Context, s deployedStack, table string) error {
-	if table == "" || table != s.parameter(infra.ParamTable) || s.parameter(infra.ParamAdopted) == "yes" {
+// wantedTable returns a template that has only the table of this version.
+func wantedTable() template {
+	resources := infra.JSON(infra.New().PlainResources()).(map[string]any)
+	return template{"Resources": map[string]any{infra.TableID: resources[infra.TableID]}}
+}
+
+// checkSwitch checks a switch to another table, which consists of three updates of the stack.
+// Within an update, CloudFormation changes the roles and functions one by one, so the service must
+// also work while an update is half complete:
+//
+//  1. SecondTableName names the new table. The roles may use both tables, and the functions refuse
+//     writes with 503.
+//  2. --table names the new table. The functions read from it, and the alarms and the feed of
+//     changes also use it. checkSwitch sets SecondTableName to the old table, so that the roles may
+//     still use both.
+//  3. SecondTableName is empty. The functions accept writes, and the roles lose access to the old
+//     table.
+//
+// So no call is denied, and no write that is accepted after update 1 goes to the old table.
+// checkSwitch refuses update 2 before update 1.
+func (d *deployer) checkSwitch(s deployedStack) error {
+	refusesWrites := s.parameter(infra.ParamSecondTable)+d.value(s, infra.ParamSecondTable) != "" || s.parameter(infra.ParamWrites) == "off" || d.value(s, infra.ParamWrites) == "off"
+	if refusesWrites && d.value(s, infra.ParamRollout) == infra.RolloutCanary {
+		return fmt.Errorf("the service refuses writes with 503, so the alarm ServerErrors would roll a canary back: add --param %[1]s=%[2]s, and deploy with --param %[1]s=%[3]s when the service accepts writes again",
+			infra.ParamRollout, infra.RolloutAllAtOnce, infra.RolloutCanary)
+	}
+	table, chosen := d.parameters.lookup(infra.ParamTable)
+	old := s.output("TableName")
+	if !chosen || table == old || !s.isUpgradable() || old == "" {
 		return nil
 	}
-	managedTable, err := d.account.stackResource(ctx, d.stack, infra.TableID)
-	if err == nil && managedTable == table {
-		d.parameters = d.parameters.with(infra.ParamAdopted, "yes")
+	command := fmt.Sprintf("go run ./scripts/deploy%s --stack %s", d.awsFlags(), d.stack)
+	if s.parameter(infra.ParamSecondTable) != table {
+		return fmt.Errorf(`the stack %[1]s uses the table %[2]s, and accepts writes to it until the last function is switched. So switch in three updates:
+  %[4]s --param %[5]s=%[3]s   # refuses writes, and allows the use of both tables
+  %[4]s --table %[3]s   # reads from %[3]s
+  %[4]s --param %[5]s=   # accepts writes again`, d.stack, old, table, command, infra.ParamSecondTable)
 	}
-	return err
+	fmt.Fprintf(d.out, "note      the table %s stays, but the service no longer uses it. When this deploy has ended, accept writes again:\n          %s --param %s=\n",
+		old, command, infra.ParamSecondTable)
+	d.parameters = d.parameters.with(infra.ParamSecondTable, old).with(infra.ParamAdopted, "no")
+	return nil
 }
 
 // deploy builds the functions, prepares the account for the CDK if necessary, and deploys the
-// stack.
+// stack. With --plan it only shows what it would do.
 func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	toolkit, err := d.account.stack(ctx, "CDKToolkit")
 	if err != nil {
 		return err
 	}
 	d.printIntent(s, toolkit.exists())
-	if err := d.confirm(); err != nil {
-		return err
-	}
-	if err := d.prepare(ctx); err != nil {
-		return err
-	}
-	if !toolkit.exists() {
-		if err := d.runCDK(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", d.account.id, d.account.config.Region)); err != nil {
-			return fmt.Errorf("the account could not be prepared for the CDK, and nothing was deployed; the caller needs permission to create roles, a bucket and a key: %w", err)
+	if !d.planOnly {
+		if err := d.confirm(); err != nil {
+			return err
 		}
 	}
-	next, err := d.synthesiseTemplate(ctx)
+	next, err := d.synthesise(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,24 +117,21 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	if err != nil {
 		return err
 	}
-	if err := d.checkSwitch(ctx, s, p); err != nil {
-		return err
-	}
 	p.print(d)
+	if d.planOnly {
+		return d.showChanges(ctx, p, toolkit.exists())
+	}
 	if len(p.steps) > 1 {
 		if err := d.confirm(); err != nil {
 			return err
 		}
 	}
-	if err := d.run(ctx, p); err != nil {
-		return err
-	}
-	if d.adoptTable {
-		if err := d.adopt(ctx, next); err != nil {
-			return err
+	if !toolkit.exists() {
+		if err := d.runCDK(ctx, d.tmp, "bootstrap", fmt.Sprintf("aws://%s/%s", d.account.id, d.account.config.Region)); err != nil {
+			return fmt.Errorf("the account could not be prepared for the CDK, and nothing was deployed; the caller needs permission to create roles, a bucket and a key: %w", err)
 		}
 	}
-	if err := d.deployThroughput(ctx, p); err != nil {
+	if err := d.run(ctx, p); err != nil {
 		return err
 	}
 	return d.printOutputs(ctx)
@@ -151,18 +139,15 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 
 // printIntent prints what the program is about to do.
 func (d *deployer) printIntent(s deployedStack, prepared bool) {
-	table, ok := d.parameters.lookup(infra.ParamTable)
-	if !ok {
-		table = s.output("TableName")
-	}
 	what := "deploy the new stack"
 	switch {
 	case s.neverDeployed():
-		what = "remove the rest of a failed first deploy (" + s.Status + ") and deploy"
+		what = fmt.Sprintf("remove the rest of a failed first deploy (%s) and deploy", s.StackStatus)
 	case s.exists():
 		what = "upgrade the stack"
 	}
 	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
+	table := valueOr(d.value(s, infra.ParamTable), s.output("TableName"))
 	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: %s\ntable     %s\nfunctions %s\n",
 		d.account.id, d.account.caller, d.account.config.Region, d.stack, what, valueOr(table, "a new one"), arch)
 	for _, p := range d.parameters {
@@ -170,14 +155,8 @@ func (d *deployer) printIntent(s deployedStack, prepared bool) {
 			fmt.Fprintf(d.out, "%-9s %s\n", p.name, p.value)
 		}
 	}
-	for _, p := range d.throughput {
-		fmt.Fprintf(d.out, "then      %s %s, in an update of the table alone\n", p.name, p.value)
-	}
 	if !prepared {
 		fmt.Fprintln(d.out, "first     prepare the account for the CDK (cdk bootstrap: a bucket, a registry and roles, once per account and region)")
-	}
-	if old := s.output("TableName"); ok && table != "" && old != "" && old != table {
-		fmt.Fprintf(d.out, "note      the table %s stays, but the service no longer uses it\n", old)
 	}
 }
 
@@ -208,7 +187,7 @@ func (d *deployer) deployError(cause error) error {
 	if err != nil {
 		return fmt.Errorf("%w\nand the state of the stack is unknown: %w", cause, err)
 	}
-	return fmt.Errorf("%w\n%s", cause, failureAdvice(s, d.awsFlags()))
+	return fmt.Errorf("%w\n%s", cause, s.failureAdvice(d.awsFlags()))
 }
 
 // printOutputs prints the base URL, the table and the command for the first key.
@@ -218,15 +197,13 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 		return err
 	}
 	if s.output("BaseUrl") == "" {
-		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", failureAdvice(s, d.awsFlags()))
+		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", s.failureAdvice(d.awsFlags()))
 	}
 	fmt.Fprintf(d.out, "\nbase URL  %s\ntable     %s\n", s.output("BaseUrl"), s.output("TableName"))
 	if target := s.output("DomainTarget"); target != "" {
 		fmt.Fprintf(d.out, "domain    its DNS record must point to %s\n", target)
 	}
 	fmt.Fprintf(d.out, "\nCreate a company and its first key:\n\n  %s\n", d.withProfile(s.output("FirstKeyCommand")))
-	fmt.Fprintf(d.out, "\nIf an earlier version has written records to the table, bring them up to this one:\n\n  %s\n",
-		d.withProfile("AWS_REGION="+d.account.config.Region+" go run ./scripts/workspace upgrade --table "+s.output("TableName")))
 	return nil
 }
 
@@ -239,6 +216,17 @@ func (d *deployer) withProfile(command string) string {
 	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+quoteForShell(d.profile)+" AWS_REGION=")
 }
 
+// awsFlags returns the region and the profile of this run as flags for the AWS CLI.
+func (d *deployer) awsFlags() (flags string) {
+	if d.account != nil {
+		flags = " --region " + d.account.config.Region
+	}
+	if d.profile != "" {
+		flags += " --profile " + quoteForShell(d.profile)
+	}
+	return flags
+}
+
 // quoteForShell quotes a word for a shell command.
 func quoteForShell(word string) string {
 	if regexp.MustCompile(`^[\w.@-]+$`).MatchString(word) {
@@ -247,95 +235,14 @@ func quoteForShell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-func (d *deployer) printDiff(ctx context.Context) error {
-	if err := d.prepare(ctx); err != nil {
-		return err
-	}
-	if err := d.runApp(ctx); err != nil {
-		return err
-	}
-	for _, p := range d.parameters {
-		fmt.Fprintf(d.out, "parameter %s: %s\n", p.name, p.value)
-	}
-	return d.runCDK(ctx, "diff", d.stack)
-}
-
-func (d *deployer) synthesise(ctx context.Context) error {
+// synthesiseOnly writes the template to the folder that --synth names.
+func (d *deployer) synthesiseOnly(ctx context.Context) (err error) {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, "arm64"})
 	}
-	var err error
 	if d.synthDir, err = filepath.Abs(d.synthDir); err != nil {
 		return err
 	}
-	if err := d.prepare(ctx); err != nil {
-		return err
-	}
-	if err := d.runApp(ctx); err != nil {
-		return err
-	}
-	return d.runCDK(ctx, "synth", d.stack, "--quiet") // reports the findings of cdk-nag
-}
-
-// destroyStack deletes the stack. The table is kept, and destroyStack prints how to delete it.
-func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
-	if !s.exists() {
-		return fmt.Errorf("there is no stack %s in %s: nothing to delete", d.stack, d.account.config.Region)
-	}
-	if err := s.checkBelongsToService(); err != nil {
-		return err
-	}
-	if err := checkIdle(s, d.awsFlags()); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
-		return err
-	}
-	tables, err := d.knownTables(ctx, s)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it; its base URL is lost for good\n",
-		d.account.id, d.account.caller, d.account.config.Region, d.stack)
-	for _, table := range tables {
-		fmt.Fprintf(d.out, "table     %s: stays, with all records\n", table)
-	}
-	fmt.Fprintln(d.out, "logs      their groups stay, until you delete them")
-	if err := d.confirm(); err != nil {
-		return err
-	}
-	if err := d.installCDK(ctx); err != nil {
-		return err
-	}
-	if err := d.writeDestroyAssembly(); err != nil {
-		return err
-	}
-	if err := d.runCDK(ctx, "destroy", d.stack, "--force"); err != nil {
-		return d.deployError(err)
-	}
-	for _, table := range tables {
-		fmt.Fprintf(d.out, `
-The table %[1]s still exists and costs money. To use it again:
-
-  go run ./scripts/deploy%[3]s --stack %[2]s --table %[1]s --adopt
-
-To delete it and all its records for good:
-
-  aws dynamodb update-table%[3]s --table-name %[1]s --no-deletion-protection-enabled
-  aws dynamodb delete-table%[3]s --table-name %[1]s
-`, table, d.stack, d.awsFlags())
-	}
-	return nil
-}
-
-// knownTables returns the tables that the stack still knows: the one that the service uses, the
-// other table of an incomplete switch, and the table that is a resource of the stack.
-func (d *deployer) knownTables(ctx context.Context, s deployedStack) (tables []string, err error) {
-	managedTable, err := d.account.stackResource(ctx, d.stack, infra.TableID)
-	if err != nil {
-		return nil, err
-	}
-	for _, table := range []string{s.output("TableName"), s.parameter(infra.ParamTable), s.parameter(infra.ParamSecondTable), managedTable} {
-		if table != "" && !slices.Contains(tables, table) {
-			tables = append(tables, table)
-		}
-	}
-	return tables, nil
+	_, err = d.synthesise(ctx)
+	return err
 }

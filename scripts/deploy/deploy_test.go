@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +33,6 @@ type fakeAWS struct {
 	path           string
 	logPath        string
 	status         string // the stack's status; empty if the stack does not exist
-	failure        string // why a resource could not be created
 	statusAfterCDK string // the stack's status after a call to the CDK; empty if unchanged
 	isForeign      bool   // whether the stack belongs to a different service
 	hasToolkit     bool   // whether the account is prepared for the CDK
@@ -70,24 +68,16 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 		}
 	}
 	w.write(filepath.Join(w.root, "scripts/build"), "")
-	w.write(filepath.Join(w.root, "infra/cdk/cdk.json"), `{"context": {"flag": true}}`)
-	w.write(w.logPath+".app", "#!/bin/sh\n"+fakeApp)
-	w.addProgram("go", `case $1 in env) echo "$WORLD/go.mod" ;; build) /bin/cp "$LOG.app" "$WORLD/dist/.cdk-app" ;; esac`)
+	w.addProgram("go", `case $1 in env) echo "$WORLD/go.mod" ;; esac`)
 	w.addProgram("node", `echo v22.1.0`)
-	w.addProgram("npm", "")
 	w.addProgram("bash", "")
-	bin := filepath.Join(cache, "growth-workspace", "aws-cdk-"+cdkVersion, "node_modules", ".bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.path += string(os.PathListSeparator) + bin
-	w.addProgram("cdk", fakeCDK, bin)
+	w.addProgram("npx", fakeCDK)
 	w.write(w.logPath+".next", string(newTemplate(t).text()))
 	w.writeBuild()
 	server := httptest.NewServer(http.HandlerFunc(w.serveAWS))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
-		"PATH": w.path, "WORLD": w.root, "LOG": w.logPath, "XDG_CACHE_HOME": cache, "HOME": cache, "AWS_ENDPOINT_URL": server.URL,
+		"PATH": w.path, "WORLD": w.root, "LOG": w.logPath, "HOME": cache, "AWS_ENDPOINT_URL": server.URL,
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
 		"AWS_PROFILE": "", "AWS_DEFAULT_REGION": "", "AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_CONFIG_FILE": filepath.Join(cache, "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(cache, "none"),
@@ -97,34 +87,24 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	return w
 }
 
-// fakeApp is a fake of the CDK app. It writes a cloud assembly with the template in $LOG.next.
-const fakeApp = `
-echo "app $CDK_CONTEXT_JSON" >>"$LOG"
-/bin/mkdir -p "$CDK_OUTDIR"
-/bin/cat "$LOG.next" >"$CDK_OUTDIR/growth-workspace.template.json"
-echo '{"files":{"digest":{"source":{"path":"growth-workspace.template.json"}}}}' >"$CDK_OUTDIR/growth-workspace.assets.json"
-echo '{"url":"digest.json"}' >"$CDK_OUTDIR/manifest.json"
-`
-
-// fakeCDK is a fake of the CDK's command line program. Executing a change set writes the prepared
-// template to $LOG.deployed.
+// fakeCDK is a fake of the CDK's command line program, which npx runs. A synthesis writes a cloud
+// assembly with the template in $LOG.next. Executing a change set writes the prepared template to
+// $LOG.deployed.
 const fakeCDK = `
 all=" $* "
 while [ $# -gt 0 ]; do
-  case $1 in deploy) stack=$2 ;; --app) app=$2 ;; esac
+  case $1 in deploy) stack=$2 ;; --app) app=$2 ;; --output) output=$2 ;; esac
   shift
 done
 case $all in
-*" destroy "*) /bin/cat "$app/manifest.json" >>"$LOG" ;;
-*" prepare-change-set "*) ;;
-*" deploy "*)
-  if [ -s "$LOG.throttled" ]; then
-    read -r left <"$LOG.throttled"
-    echo "${left#?}" >"$LOG.throttled"
-    [ -z "$left" ] || { echo ROLLBACK_COMPLETE >"$LOG.status"; exit 1; }
-  fi
-  /bin/rm -f "$LOG.status"
-  [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
+*" synth "*)
+  /bin/mkdir -p "$output"
+  /bin/cat "$LOG.next" >"$output/growth-workspace.template.json"
+  echo '{"files":{"digest":{"source":{"path":"growth-workspace.template.json"}}}}' >"$output/growth-workspace.assets.json"
+  echo '{"url":"digest.json"}' >"$output/manifest.json"
+  exit 0 ;;
+*" prepare-change-set "* | *" diff "*) ;;
+*" deploy "*) [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
 esac
 : >"$LOG.cdk"
 exit ${CDK_EXIT-0}`
@@ -160,13 +140,9 @@ func (w *fakeAWS) write(path, text string) {
 
 // addProgram adds a program to PATH. The program logs its GOARCH, name and arguments, and then runs
 // the shell commands in `script`.
-func (w *fakeAWS) addProgram(name, script string, folder ...string) {
+func (w *fakeAWS) addProgram(name, script string) {
 	w.t.Helper()
-	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
-	if len(folder) > 0 {
-		dir = folder[0]
-	}
-	w.write(filepath.Join(dir, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+script+"\n")
+	w.write(filepath.Join(w.path, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+script+"\n")
 }
 
 func (w *fakeAWS) loggedCalls() string {
@@ -198,10 +174,6 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(rw, `{"cloudwatchRoleArn":%q}`, w.logsRole)
 		return
 	}
-	if name, ok := strings.CutPrefix(r.URL.Path, "/2015-03-31/functions/"); ok {
-		w.serveFunction(rw, strings.TrimSuffix(name, "/configuration"), r.FormValue("Qualifier"))
-		return
-	}
 	switch r.FormValue("Action") {
 	case "GetCallerIdentity":
 		if w.identityError != "" {
@@ -227,11 +199,9 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+id+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
 	case "DescribeChangeSet":
 		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
-	case "DescribeStackEvents":
-		fmt.Fprint(rw, "<R><DescribeStackEventsResult><StackEvents><member><ResourceStatus>CREATE_FAILED</ResourceStatus><ResourceStatusReason>"+w.failure+"</ResourceStatusReason></member></StackEvents></DescribeStackEventsResult></R>")
 	case "DeleteChangeSet":
 		w.logCall("DeleteChangeSet")
-		fmt.Fprint(rw, "<R/>")
+		fmt.Fprint(rw, "<R><DeleteChangeSetResult/></R>")
 	default:
 		w.t.Errorf("unexpected action %s", r.FormValue("Action"))
 	}
@@ -277,10 +247,7 @@ func (w *fakeAWS) deployedParameters() (parameters settings, managedTable string
 				}
 			}
 			table, _ := parameters.lookup(infra.ParamTable)
-			switch adopted, _ := parameters.lookup(infra.ParamAdopted); {
-			case strings.Contains(prepared, "--import-existing-resources"), adopted == "yes":
-				managedTable = table
-			case table != "" && table != managedTable:
+			if table != "" && table != managedTable {
 				managedTable = ""
 			}
 		}
@@ -303,20 +270,6 @@ func (w *fakeAWS) deployedTemplate() template {
 // serveDynamoDB handles the requests for the table. A new index is CREATING in the first response
 // that contains it.
 func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
-	var request struct {
-		GlobalSecondaryIndexUpdates []map[string]struct{ IndexName string }
-	}
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		w.t.Error(err)
-	}
-	for _, update := range request.GlobalSecondaryIndexUpdates {
-		for action, i := range update {
-			w.logCall("UpdateTable " + action + " " + i.IndexName)
-			if w.missing = ""; action == "Delete" {
-				w.indexes = slices.DeleteFunc(w.indexes, func(name string) bool { return name == i.IndexName })
-			}
-		}
-	}
 	if w.noTable {
 		rw.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(rw, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`)
@@ -362,9 +315,6 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	status := w.status
 	if _, err := os.Stat(w.logPath + ".cdk"); err == nil && w.statusAfterCDK != "" {
 		status = w.statusAfterCDK
-	}
-	if text, err := os.ReadFile(w.logPath + ".status"); err == nil {
-		status = strings.TrimSpace(string(text))
 	}
 	if name == "CDKToolkit" {
 		status = map[bool]string{true: "CREATE_COMPLETE"}[w.hasToolkit]
@@ -429,10 +379,9 @@ func TestFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.hasToolkit, w.statusAfterCDK = false, "CREATE_COMPLETE"
 	output := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
-	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key",
-		"AWS_REGION=eu-central-1 go run ./scripts/workspace upgrade --table the-table")
+	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
 	requireContains(t, w.loggedCalls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
-		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
+		"deploy growth-workspace --app ", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
 // Ensure an upgrade builds for the architecture of the deployed functions, because functions for a
@@ -454,13 +403,12 @@ func TestErrTools(t *testing.T) {
 		want   []string
 	}{
 		"go":           {[]string{"go"}, []string{"go is not on PATH: install Go"}},
-		"node and npm": {[]string{"node", "npm"}, []string{"node is not on PATH", "npm is not on PATH"}},
+		"node and npx": {[]string{"node", "npx"}, []string{"node is not on PATH", "npx is not on PATH"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeAWS(t)
-			dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
 			for _, tool := range test.remove {
-				if err := os.Remove(filepath.Join(dir, tool)); err != nil {
+				if err := os.Remove(filepath.Join(w.path, tool)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -528,7 +476,11 @@ func TestErrCredentials(t *testing.T) {
 			if test.unset != "" {
 				t.Setenv(test.unset, "")
 			}
-			requireContains(t, w.deploy(1, append(test.args, "--yes")...), test.want)
+			output := w.deploy(1, append(test.args, "--yes")...)
+			requireContains(t, output, test.want)
+			if strings.Contains(output, "IMDS") {
+				t.Errorf("the error of the SDK, which looked for an EC2 instance, is no help: %s", output)
+			}
 			if strings.Contains(w.loggedCalls(), "build") {
 				t.Error("built before the check")
 			}
@@ -557,7 +509,7 @@ func TestErrStack(t *testing.T) {
 		w := newFakeAWS(t)
 		w.status, w.isForeign = "CREATE_COMPLETE", true
 		requireContains(t, w.deploy(1, "--yes"), "does not belong to this service: choose another name with --stack")
-		requireContains(t, w.deploy(1, "--yes", "--destroy"), "does not belong to this service")
+		requireContains(t, w.deploy(1, "--yes", "--plan"), "does not belong to this service")
 	})
 }
 
@@ -567,34 +519,6 @@ func TestFailedFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.statusAfterCDK = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
 	requireContains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
-}
-
-// Ensure a creation that AWS throttled is repeated, with at most three attempts in all. A creation
-// that failed for any other reason must not be repeated.
-func TestThrottledCreation(t *testing.T) {
-	const throttled = "Too Many Requests (Service: ApiGateway, Status Code: 429)"
-	for name, test := range map[string]struct {
-		failures, failure string
-		exit, executions  int
-	}{
-		"once":      {"x", throttled, 0, 2},
-		"twice":     {"xx", throttled, 0, 3},
-		"always":    {"xxx", throttled, 1, 3},
-		"forbidden": {"x", "AccessDenied", 1, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newFakeAWS(t)
-			w.statusAfterCDK, w.failure = "CREATE_COMPLETE", test.failure
-			w.write(w.logPath+".throttled", test.failures+"\n")
-			text := w.deploy(test.exit, "--yes")
-			if n := strings.Count(w.loggedCalls(), " execute-change-set "); n != test.executions {
-				t.Errorf("%d executions, want %d:\n%s", n, test.executions, text)
-			}
-			if test.exit != 0 {
-				requireContains(t, text, "nothing is running")
-			}
-		})
-	}
 }
 
 // Ensure the error for a failed deploy says which version is now running and what to do.
@@ -643,12 +567,10 @@ func TestErrOptions(t *testing.T) {
 		"--arch: Architecture must be one of arm64":      {"--arch", "riscv"},
 		"--table: ExistingTableName must match":          {"--table", "a b"},
 		"--stack \"1st\": must be a letter":              {"--stack", "1st"},
-		"cannot be combined":                             {"--diff", "--destroy"},
-		"--destroy deletes the stack as it is":           {"--destroy", "--table", "kept"},
-		"--adopt changes the stack":                      {"--adopt", "--plan"},
+		"cannot be combined":                             {"--plan", "--synth", "folder"},
 		"unknown argument \"now\"":                       {"now"},
 		"smoke must come before the flags":               {"--yes", "smoke"},
-		"to leave out; there are key, role-may":          {"smoke", "--skip", "everything"},
+		"to leave out; there are key, ids":               {"smoke", "--skip", "everything"},
 		"there is no such check to leave out":            {"smoke", "--skip", "operate"},
 		"unknown argument \"later\"":                     {"smoke", "later"},
 		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
@@ -673,21 +595,21 @@ func TestErrTable(t *testing.T) {
 		requireContains(t, w.deploy(1, "--yes", "--table", "restored"), want)
 	}
 	w := newFakeAWS(t)
-	w.status, w.stream = "CREATE_COMPLETE", ""
+	w.status, w.stream, w.parameters = "CREATE_COMPLETE", "", settings{{infra.ParamSecondTable, "restored"}}
 	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but", "has no stream")
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
 
-// Ensure the stack gets the stream of the table that --table names, but only if the stream has both
-// images.
+// Ensure a new stack gets the stream of the table that --table names, but only if the stream has
+// both images.
 func TestStreamOfTable(t *testing.T) {
 	w := newFakeAWS(t)
-	w.status = "CREATE_COMPLETE"
+	w.statusAfterCDK = "CREATE_COMPLETE"
 	w.deploy(0, "--yes", "--table", "restored")
 	requireContains(t, w.loggedCalls(), "growth-workspace:TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1")
 	w = newFakeAWS(t)
-	w.status, w.stream = "CREATE_COMPLETE", "KEYS_ONLY"
-	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "does not have the old and new images", "update-table --region eu-central-1 --table-name restored")
+	w.statusAfterCDK, w.stream = "CREATE_COMPLETE", "KEYS_ONLY"
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "has no stream with new and old images", "update-table --region eu-central-1 --table-name restored")
 	if strings.Contains(w.loggedCalls(), "TableStreamArn") {
 		t.Errorf("a stream without images: %s", w.loggedCalls())
 	}
@@ -698,33 +620,10 @@ func TestErrUnconfirmed(t *testing.T) {
 	w := newFakeAWS(t)
 	requireContains(t, w.deploy(1), "Continue? [y/N]", "confirm with --yes")
 	w.status = "CREATE_COMPLETE"
-	requireContains(t, w.deploy(1, "--destroy"), "confirm with --yes")
+	requireContains(t, w.deploy(1), "confirm with --yes")
 	if strings.Contains(w.loggedCalls(), "build") {
 		t.Error("built without a confirmation")
 	}
-}
-
-// Ensure --diff deploys nothing. --destroy says that the table is kept, and how to delete it.
-func TestDiffAndDestroy(t *testing.T) {
-	w := newFakeAWS(t)
-	w.status = "CREATE_COMPLETE"
-	w.deploy(0, "--diff")
-	requireContains(t, w.loggedCalls(), "diff growth-workspace")
-	if strings.Contains(w.loggedCalls(), "deploy growth-workspace") {
-		t.Error("--diff deploys")
-	}
-	w = newFakeAWS(t)
-	w.status = "CREATE_COMPLETE"
-	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table", "delete-table --region eu-central-1 ")
-	requireContains(t, w.loggedCalls(), "destroy growth-workspace --force", "role/cdk-hnb659fds-deploy-role-111122223333-eu-central-1", "aws://111122223333/eu-central-1")
-	if strings.Contains(w.loggedCalls(), "build") {
-		t.Errorf("--destroy builds:\n%s", w.loggedCalls())
-	}
-	w = newFakeAWS(t) // in the middle of a switch to another table
-	w.status, w.parameters = "CREATE_COMPLETE", settings{{infra.ParamSecondTable, "restored"}}
-	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "restored still exists")
-	w = newFakeAWS(t)
-	requireContains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
 }
 
 // Ensure that a run does not build while another run in the same clone uses the builds, and that a
@@ -738,7 +637,7 @@ func TestErrBuildsInUse(t *testing.T) {
 		t.Fatalf("the lock of the builds after a deploy: %v, %v", lock, err)
 	}
 	before := w.loggedCalls()
-	for _, flag := range []string{"--yes", "--diff", "--plan", "--synth=" + t.TempDir()} {
+	for _, flag := range []string{"--yes", "--plan", "--synth=" + t.TempDir()} {
 		requireContains(t, w.deploy(1, flag), "another scripts/deploy builds in "+filepath.Join(w.root, "dist"))
 	}
 	if calls := strings.TrimPrefix(w.loggedCalls(), before); strings.Contains(calls, "build") {
@@ -747,7 +646,7 @@ func TestErrBuildsInUse(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.deploy(0, "--diff")
+	w.deploy(0, "--plan")
 }
 
 // Ensure --synth needs no credentials.
@@ -755,26 +654,7 @@ func TestSynth(t *testing.T) {
 	w := newFakeAWS(t)
 	w.identityError = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
-	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --app ", `"flag":true`, `"stack":"growth-workspace"`)
-}
-
-// Ensure the CDK's output reaches the reader without the stack's outputs, and without the
-// durations.
-func TestCDKOutput(t *testing.T) {
-	var got bytes.Buffer
-	o := &cdkOutput{to: &got, stack: "growth-workspace"}
-	for _, part := range []string{
-		"growth-workspace: start: Publishing a zip\n[warning] a real\nwarn", "ing\n\n✨  Deployment time: 3s\n\nOutputs:\ngrowth-workspace.BaseUrl = https://api.example\nStack ARN:\n",
-		"arn:aws:cloudformation:eu-central-1:111122223333:stack/growth-workspace/1\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break",
-	} {
-		if _, err := o.Write([]byte(part)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o.flush()
-	if want := "[warning] a real\nwarning\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break\n"; got.String() != want {
-		t.Errorf("got %q, want %q", got.String(), want)
-	}
+	requireContains(t, w.loggedCalls(), "aws-cdk@"+cdkVersion+" --no-notices synth growth-workspace --quiet --output ", "--context stack=growth-workspace")
 }
 
 // Ensure the shell passes on the profile unchanged when it runs a command that a deploy has

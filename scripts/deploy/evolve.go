@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // An update that changes an index of the table changes only this one index and nothing else in the
@@ -14,31 +16,28 @@ import (
 
 // evolution is the state from which the steps of a deploy are planned.
 type evolution struct {
-	// managed reports whether the table is a resource of the stack. Otherwise the indexes are
-	// changed with DynamoDB's UpdateTable, because CloudFormation would not change them.
+	// managed reports whether the table is a resource of the stack. Otherwise the operator changes
+	// its indexes, because CloudFormation would not.
 	managed         bool
 	table           tableState // the table that the new version uses; the zero value if the stack creates it
 	deployedIndexes []index    // the indexes in the deployed template, which the deployed functions may query
 	wantedIndexes   []index    // the indexes in the new template
+	awsFlags        string     // the flags of printed commands
 }
 
-// step is one change to the account.
+// step is one update of the stack.
 type step struct {
-	kind  stepKind
-	index index
-	// indexes are the table's indexes in the template that the step deploys, or empty for a step
-	// that deploys no template.
-	indexes []index
+	kind    stepKind
+	index   index
+	indexes []index // the table's indexes in the template that the step deploys
 }
 
 type stepKind int
 
 const (
-	addIndex         stepKind = iota // deploy the template that is deployed now, with one more index
-	deployStack                      // deploy the new template; the table keeps the indexes that later steps remove
-	removeIndex                      // deploy the new template with one index fewer
-	createTableIndex                 // add an index with UpdateTable
-	deleteTableIndex                 // remove an index with UpdateTable
+	addIndex    stepKind = iota // deploy the template that is deployed now, with one more index
+	deployStack                 // deploy the new template; the table keeps the indexes that later steps remove
+	removeIndex                 // deploy the new template with one index fewer
 )
 
 // indexesMax is how many global secondary indexes a table may have in CloudFormation. It is also
@@ -51,52 +50,45 @@ func (e evolution) steps() (out []step, err error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
+	if !e.managed || !e.table.exists() { // CloudFormation creates a new table with all its indexes
+		return []step{{deployStack, index{}, e.wantedIndexes}}, nil
+	}
 	indexes := slices.Clone(e.deployedIndexes)
 	for _, i := range e.wantedIndexes {
-		found, inTable := e.table.index(i.name)
-		inTemplate := containsIndex(e.deployedIndexes, i.name)
-		switch {
-		case !e.table.exists():
-			// CloudFormation creates the table with all its indexes.
-		case e.managed && !inTemplate:
-			if inTable { // a rolled-back update left this index; CloudFormation would refuse to create it
-				out = append(out, step{kind: deleteTableIndex, index: i})
-			}
+		if !containsIndex(indexes, i.name) {
 			indexes = append(indexes, i)
 			out = append(out, step{addIndex, i, slices.Clone(indexes)})
-		case !inTable || found.status == "DELETING":
-			out = append(out, step{kind: createTableIndex, index: i})
 		}
 	}
 	removed := slices.DeleteFunc(slices.Clone(e.deployedIndexes), func(i index) bool { return containsIndex(e.wantedIndexes, i.name) })
-	if !e.managed {
-		out = append(out, step{deployStack, index{}, e.wantedIndexes})
-		for _, i := range removed {
-			if found, ok := e.table.index(i.name); ok && found.status != "DELETING" {
-				out = append(out, step{kind: deleteTableIndex, index: i})
-			}
-		}
-		return out, nil
-	}
 	indexes = append(slices.Clone(e.wantedIndexes), removed...)
 	out = append(out, step{deployStack, index{}, slices.Clone(indexes)})
 	for _, i := range removed {
-		indexes = withoutIndex(indexes, i.name)
+		indexes = slices.DeleteFunc(slices.Clone(indexes), func(other index) bool { return other.name == i.name })
 		out = append(out, step{removeIndex, i, slices.Clone(indexes)})
 	}
 	return out, nil
 }
 
-// check returns an error if no sequence of steps can produce the wanted indexes.
+// check returns an error if no sequence of steps can produce the wanted indexes. It is a
+// manualChange if the operator must first change an index with DynamoDB itself.
 func (e evolution) check() error {
+	if !e.table.exists() {
+		return nil
+	}
 	for _, i := range e.wantedIndexes {
 		n := slices.IndexFunc(e.deployedIndexes, func(d index) bool { return d.name == i.name })
 		found, inTable := e.table.index(i.name)
+		isLeftOver := inTable && e.managed && n < 0
 		switch {
 		case n >= 0 && e.managed && e.deployedIndexes[n].indexKeys != i.indexKeys:
 			return changedIndexError(i, e.deployedIndexes[n].indexKeys)
-		case inTable && (n >= 0 || !e.managed) && found.indexKeys != i.indexKeys:
+		case inTable && !isLeftOver && found.indexKeys != i.indexKeys:
 			return changedIndexError(i, found.indexKeys)
+		case inTable && found.status == types.IndexStatusDeleting:
+			return fmt.Errorf("DynamoDB is deleting the index %s of the table %s: wait until it is gone, then run this again", i.name, e.table.name)
+		case isLeftOver, !inTable && (n >= 0 || !e.managed):
+			return manualChange{e.table.name, i, isLeftOver, e.awsFlags}
 		}
 	}
 	names := map[string]bool{}
@@ -106,11 +98,33 @@ func (e evolution) check() error {
 	for _, i := range append(slices.Clone(e.deployedIndexes), e.wantedIndexes...) {
 		names[i.name] = true
 	}
-	if e.table.exists() && len(names) > indexesMax {
+	if len(names) > indexesMax {
 		return fmt.Errorf("the table %s would have %d indexes during the deploy, but DynamoDB allows at most %d: first deploy the earlier version without the indexes that this one removes",
 			e.table.name, len(names), indexesMax)
 	}
 	return nil
+}
+
+// manualChange is the error for an index that the operator must create or remove, because
+// CloudFormation cannot.
+type manualChange struct {
+	table    string
+	index    index
+	removes  bool
+	awsFlags string
+}
+
+func (m manualChange) Error() string {
+	why, change, attributes := "lacks the index "+m.index.name+", and CloudFormation does not add it to this table. Add it", map[string]any{"Create": m.index.core()},
+		" --attribute-definitions '"+compactJSON(m.index.attributes)+"'"
+	if m.removes {
+		why, change, attributes = "has the index "+m.index.name+", but the stack does not. A rolled-back update leaves an index behind, and CloudFormation cannot add it again. Remove it",
+			map[string]any{"Delete": map[string]any{"IndexName": m.index.name}}, ""
+	}
+	return fmt.Sprintf(`the table %[1]s %[2]s, wait until DynamoDB has done it, and run this again:
+  aws dynamodb update-table%[3]s --table-name %[1]s%[4]s --global-secondary-index-updates '%[5]s'
+  aws dynamodb describe-table%[3]s --table-name %[1]s --query "Table.GlobalSecondaryIndexes[].[IndexName,IndexStatus]"`,
+		m.table, why, m.awsFlags, attributes, compactJSON([]any{change}))
 }
 
 func changedIndexError(i index, actual indexKeys) error {
@@ -133,10 +147,6 @@ func containsIndex(indexes []index, name string) bool {
 	return slices.ContainsFunc(indexes, func(i index) bool { return i.name == name })
 }
 
-func withoutIndex(indexes []index, name string) []index {
-	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return i.name == name })
-}
-
 // String describes what the step does.
 func (s step) String() string {
 	switch s.kind {
@@ -144,31 +154,8 @@ func (s step) String() string {
 		return "add the index " + s.index.name + " to the table, alone, and wait until it is ACTIVE"
 	case removeIndex:
 		return "remove the index " + s.index.name + " from the table, alone"
-	case createTableIndex:
-		return "add the index " + s.index.name + " with UpdateTable, and wait until it is ACTIVE"
-	case deleteTableIndex:
-		return "remove the index " + s.index.name + " with UpdateTable"
 	}
 	return "deploy the functions and everything else"
-}
-
-// name returns the name of a step for use in the names of files and change sets.
-func (s step) name() string {
-	switch s.kind {
-	case addIndex, createTableIndex:
-		return "add-" + s.index.name
-	case removeIndex, deleteTableIndex:
-		return "remove-" + s.index.name
-	}
-	return "stack"
-}
-
-// indexAdded returns the index that the step adds, or nil if it adds none.
-func (s step) indexAdded() []index {
-	if s.kind == addIndex || s.kind == createTableIndex {
-		return []index{s.index}
-	}
-	return nil
 }
 
 // describeMissing returns a function that describes which of the wanted indexes cannot be queried
@@ -181,7 +168,7 @@ func describeMissing(wanted []index) func(tableState) string {
 			switch {
 			case !ok:
 				parts = append(parts, "the index "+i.name+" does not exist")
-			case found.status == "CREATING":
+			case found.status == types.IndexStatusCreating:
 				parts = append(parts, "the index "+i.name+" is CREATING")
 			}
 		}

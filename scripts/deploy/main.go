@@ -1,5 +1,4 @@
-// Command deploy deploys, upgrades and deletes the stack in an AWS account, from a clone of the
-// repository:
+// Command deploy deploys and upgrades the stack in an AWS account, from a clone of the repository:
 //
 //	go run ./scripts/deploy [--region R] [--stack NAME]
 //	go run ./scripts/deploy smoke
@@ -9,14 +8,11 @@
 // it leaves the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback,
 // teardown and restore.
 //
-// options.go contains the flags. required_tools.go, account.go, usable.go and limits.go contain the
-// checks, and state.go the states of a stack. deploy.go and plan.go make the changes with the CDK.
-// evolve.go plans the order of index changes, changeset.go checks each update before it is
-// executed, switch.go switches to a different table, and adopt.go imports a table. sam.go writes
-// the steps for stacks that SAM deployed. rollout.go reverts a version that does not work.
-//
-// The smoke command is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
-// smoke_role.go.
+// The SDK reads the account (account.go, table_state.go), and the CDK's command line program changes
+// it (cdk.go). What neither does is here: limits.go looks at the account's limits first, evolve.go
+// orders the changes of the table's indexes, changeset.go refuses an update that would replace or
+// remove the table, and rollout.go reverts a version that does not work. The smoke command is in
+// smoke_command.go.
 package main
 
 import (
@@ -26,7 +22,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,13 +43,10 @@ type deployer struct {
 	in          *bufio.Reader
 	out, errOut io.Writer
 	root        string   // the root folder of the repository
-	cache       string   // the folder in which the CDK's command line program is installed
 	tmp         string   // a temporary folder, removed when the program exits
-	lock        *os.File // the lock on the folder with the builds; nil before prepare
+	lock        *os.File // the lock on the folder with the builds; nil before synthesise
 	account     *account
-	throughput  settings                             // the throughput parameters, which are deployed after everything else
 	after       func(time.Duration) <-chan time.Time // time.After, or a replacement in tests
-	keepsTable  bool                                 // whether --table names the table that the stack created
 }
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
@@ -83,12 +79,6 @@ func (d *deployer) pause(ctx context.Context, t time.Duration) error {
 
 // start runs all checks, and then does what the options request.
 func (d *deployer) start(ctx context.Context) error {
-	if d.sam != nil {
-		return d.startPlan(ctx)
-	}
-	if d.smoke != nil {
-		return d.runSmoke(ctx)
-	}
 	if err := d.prepareFolders(); err != nil {
 		return err
 	}
@@ -98,47 +88,53 @@ func (d *deployer) start(ctx context.Context) error {
 			_ = d.lock.Close()
 		}
 	}()
+	if d.smoke != nil {
+		return d.runSmoke(ctx)
+	}
 	if err := checkTools(ctx); err != nil {
 		return err
 	}
 	if d.synthDir != "" {
-		return d.synthesise(ctx)
+		return d.synthesiseOnly(ctx)
 	}
-	var err error
-	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
-		return err
-	}
-	stack, err := d.account.stack(ctx, d.stack)
+	s, err := d.openStack(ctx)
 	if err != nil {
 		return err
 	}
-	if d.destroy {
-		return d.destroyStack(ctx, stack)
-	}
-	if err := checkDeployable(stack, d.awsFlags()); err != nil {
+	if err := d.completeParameters(ctx, s); err != nil {
 		return err
 	}
-	if err := d.completeParameters(ctx, stack); err != nil {
+	if err := d.checkLimits(ctx, s); err != nil {
 		return err
 	}
-	if err := d.checkLimits(ctx, stack); err != nil {
-		return err
-	}
-	if d.diff {
-		return d.printDiff(ctx)
-	}
-	if d.planOnly {
-		return d.printPlanned(ctx, stack)
-	}
-	return d.deploy(ctx, stack)
+	return d.deploy(ctx, s)
 }
 
-// startPlan runs the plan command. It needs no tools, and with --from no account.
-func (d *deployer) startPlan(ctx context.Context) (err error) {
-	if d.sam.from == "" {
-		if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
-			return err
-		}
+// prepareFolders finds the folder of the repository, and creates a temporary folder.
+func (d *deployer) prepareFolders() error {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	d.root = filepath.Dir(strings.TrimSpace(string(out)))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(d.root, "scripts", "build"))
 	}
-	return d.writePlan(ctx)
+	// Ignore a missing go command, which checkTools reports.
+	if err != nil && !errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("this is not a clone of the repository: run it as `go run ./scripts/deploy` in the folder of go.mod: %w", err)
+	}
+	if d.tmp, err = os.MkdirTemp("", "deploy-"); err != nil {
+		return fmt.Errorf("create a temporary folder for the build: %w", err)
+	}
+	return nil
+}
+
+// openStack opens the account and reads the stack. It returns an error if the stack cannot be
+// changed now.
+func (d *deployer) openStack(ctx context.Context) (s deployedStack, err error) {
+	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
+		return s, err
+	}
+	if s, err = d.account.stack(ctx, d.stack); err != nil {
+		return s, err
+	}
+	return s, s.checkDeployable(d.awsFlags())
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
@@ -30,15 +25,10 @@ import (
 
 // smoke checks a deployed stack from outside. Its requests change nothing and need no valid key.
 type smoke struct {
-	account   *account
-	base      *url.URL // the URL of the gateway's stage
-	client    *http.Client
-	functions map[string]string // the names of the deployed functions; the keys are their names in the model
-	key       string            // a well-formed key that belongs to no company
-
-	// What the stack should serve. If a field is empty, nothing is compared with it.
-	dist     string // the folder that contains the zip files of the build
-	document []byte // the OpenAPI document
+	base     *url.URL // the URL of the gateway's stage
+	client   *http.Client
+	key      string // a well-formed key that belongs to no company
+	document []byte // the OpenAPI document that the stack should serve; nil if it is not compared
 }
 
 // smokeCheck is one check of a deployed stack.
@@ -48,16 +38,12 @@ type smokeCheck struct {
 	run         func(context.Context, *smoke) error
 }
 
-// readOnlyChecks returns the checks that change nothing and need no valid key.
-func readOnlyChecks() []smokeCheck {
+// smokeChecks returns the checks that change nothing and need no valid key. Every deploy runs them.
+func smokeChecks() []smokeCheck {
 	return []smokeCheck{
-		{"aliases", "the alias of each function names a version with the code of this build and the stack's configuration", checkAliases},
 		{"document", "the OpenAPI document is that of this build", checkDocument},
 		{"functions", "each function answers, and reaches the table with its role: an unknown key gets 401", checkFunctions},
-		{"no key", "a request without a key gets 401", checkWithoutKey},
-		{"unknown path", "an unknown path gets 404", checkUnknownPath},
-		{"method", "a method that a path does not have gets 405 and Allow", checkMethod},
-		{"mcp", "the tools refuse an unknown key, and methods other than POST", checkMCP},
+		{"refusals", "a missing key, an unknown path and a wrong method get 401, 404 and 405 in the envelope of the service", checkRefusals},
 	}
 }
 
@@ -80,34 +66,31 @@ func (d *deployer) newSmoke(ctx context.Context) (*smoke, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &smoke{account: d.account, functions: map[string]string{}}
-	for _, f := range infra.New().Functions {
-		if s.functions[f.Name], err = d.account.stackResource(ctx, d.stack, f.ID()); err != nil {
-			return nil, err
-		}
-	}
+	s := &smoke{}
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	if s.key, err = auth.Mint(newID("co"), newID("key"), rand.Reader); err != nil {
 		return nil, err
 	}
-	s.base, s.client, err = d.account.gateway(api)
+	s.base, s.client, err = gateway(api, d.account.config.Region)
 	return s, err
 }
 
-// gateway returns the URL of an API's stage and an HTTP client for it. If AWS_ENDPOINT_URL is set,
-// the client connects to that address instead, like all other requests.
-func (a *account) gateway(api string) (*url.URL, *http.Client, error) {
-	base, err := url.Parse(a.endpoint("execute-api"))
-	if err != nil {
-		return nil, nil, err
-	}
+// gateway returns the URL of an API's stage and an HTTP client for it. In an emulated account, the
+// client connects to the emulator instead.
+func gateway(api, region string) (*url.URL, *http.Client, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true} // a new connection for each check
-	dialHost := base.Host
-	base.Host, base.Path = api+".execute-api."+a.config.Region+"."+a.domain(), "/"+infra.StageName
-	if dialHost != "execute-api."+a.config.Region+"."+a.domain() {
-		transport.Proxy = nil
+	base := &url.URL{Scheme: "https", Host: api + ".execute-api." + region + ".amazonaws.com", Path: "/" + infra.StageName}
+	if strings.HasPrefix(region, "cn-") {
+		base.Host += ".cn"
+	}
+	if override := endpointOverride(); override != "" {
+		emulator, err := url.Parse(override)
+		if err != nil {
+			return nil, nil, fmt.Errorf("AWS_ENDPOINT_URL: %w", err)
+		}
+		base.Scheme, base.Host, transport.Proxy = emulator.Scheme, api+".execute-api.localhost:"+emulator.Port(), nil
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, dialHost)
+			return (&net.Dialer{}).DialContext(ctx, network, emulator.Host)
 		}
 	}
 	return base, &http.Client{Transport: transport, Timeout: callTimeout}, nil
@@ -125,9 +108,15 @@ func (r smokeResponse) excerpt() string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%.200s", r.body)), " ")
 }
 
-// request sends a request without a body to a path below the stage.
-func (s *smoke) request(ctx context.Context, method, path, key string) (smokeResponse, error) {
-	return s.do(ctx, method, path, key, nil, nil)
+// requireError returns an error unless the response is the given error in the envelope.
+func (r smokeResponse) requireError(code fault.Code) error {
+	var envelope struct {
+		Errors []struct{ Code, Message string }
+	}
+	if r.status != code.Status() || json.Unmarshal(r.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) || envelope.Errors[0].Message == "" {
+		return fmt.Errorf("the response should be %d with the code %s, and is %d %s", code.Status(), code, r.status, r.excerpt())
+	}
+	return nil
 }
 
 // do sends a request with the given additional headers to a path below the stage. key may be empty,
@@ -151,74 +140,33 @@ func (s *smoke) do(ctx context.Context, method, path, key string, body []byte, h
 		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
+	text, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
 	if err != nil {
 		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	return smokeResponse{response.StatusCode, response.Header, text}, nil
 }
 
-// requireError sends a request and returns an error unless the response is the given error with the
-// service's envelope and headers.
-func (s *smoke) requireError(ctx context.Context, method, path, key string, code fault.Code) (http.Header, error) {
-	got, err := s.request(ctx, method, path, key)
-	if err != nil {
-		return nil, err
+// requireRefusal sends a request and returns an error unless the response is the given error with
+// the service's headers.
+func (s *smoke) requireRefusal(ctx context.Context, method, path, key string, code fault.Code) (http.Header, error) {
+	got, err := s.do(ctx, method, path, key, nil, nil)
+	if err == nil {
+		err = got.requireError(code)
 	}
-	var envelope struct {
-		Errors []struct{ Code, Message string }
-	}
-	mismatch := func(what string) error {
-		return fmt.Errorf("%s %s: %s: %d %s", method, path, what, got.status, got.excerpt())
-	}
-	switch {
-	case got.status != code.Status():
-		return nil, mismatch(fmt.Sprintf("the status should be %d", code.Status()))
-	case json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) || envelope.Errors[0].Message == "":
-		return nil, mismatch("the body should be the envelope of one error " + string(code))
-	}
-	for _, name := range []string{"Service-Request-Id", "Service-Version"} {
-		if got.header.Get(name) == "" {
-			return nil, mismatch("the response should have the header " + name)
+	for _, name := range []string{"Service-Request-Id", "Service-Version", "Cache-Control"} {
+		if err == nil && got.header.Get(name) == "" {
+			err = errors.New("the response should have the header " + name)
 		}
 	}
-	if cache := got.header.Get("Cache-Control"); cache != "no-store" {
-		return nil, mismatch("Cache-Control should be no-store, and is " + cache)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return got.header, nil
 }
 
-// checkAliases checks the version that each alias points to: it must have the code of the build,
-// and the function's newest configuration.
-func checkAliases(ctx context.Context, s *smoke) error {
-	for _, f := range infra.New().Functions {
-		live, err := s.account.functionConfiguration(ctx, s.functions[f.Name], infra.AliasName)
-		if err != nil {
-			return err
-		}
-		newest, err := s.account.functionConfiguration(ctx, s.functions[f.Name], "$LATEST")
-		if err != nil {
-			return err
-		}
-		if live.CodeSHA256 != newest.CodeSHA256 || !reflect.DeepEqual(live.functionSettings, newest.functionSettings) {
-			return fmt.Errorf("the alias of %s names version %s, which has other code or settings than the function", f.Name, live.Version)
-		}
-		if s.dist == "" {
-			continue
-		}
-		zip, err := os.ReadFile(filepath.Join(s.dist, f.Name+".zip"))
-		if err != nil {
-			return err
-		}
-		if sum := sha256.Sum256(zip); live.CodeSHA256 != base64.StdEncoding.EncodeToString(sum[:]) {
-			return fmt.Errorf("the alias of %s names version %s, whose code is not that of this build", f.Name, live.Version)
-		}
-	}
-	return nil
-}
-
 func checkDocument(ctx context.Context, s *smoke) error {
-	got, err := s.request(ctx, http.MethodGet, openapi.DocumentPath, "")
+	got, err := s.do(ctx, http.MethodGet, openapi.DocumentPath, "", nil, nil)
 	switch {
 	case err != nil:
 		return err
@@ -241,11 +189,12 @@ func checkFunctions(ctx context.Context, s *smoke) error {
 				break
 			}
 		}
-		if _, err := s.requireError(ctx, http.MethodGet, withoutParameters(path), s.key, fault.Unauthorised); err != nil {
+		if _, err := s.requireRefusal(ctx, http.MethodGet, withoutParameters(path), s.key, fault.Unauthorised); err != nil {
 			return fmt.Errorf("the function %s: %w", area.Name, err)
 		}
 	}
-	return nil
+	_, err := s.requireRefusal(ctx, http.MethodPost, mcpserver.Path, s.key, fault.Unauthorised)
+	return err
 }
 
 // withoutParameters replaces the parameters in a path with a value that no record has.
@@ -259,43 +208,37 @@ func withoutParameters(path string) string {
 	return strings.Join(segments, "/")
 }
 
-func checkWithoutKey(ctx context.Context, s *smoke) error {
-	header, err := s.requireError(ctx, http.MethodGet, "/v1/companies", "", fault.Unauthorised)
-	// The gateway renames the header (infra.GatewayResponse).
-	if err == nil && header.Get("WWW-Authenticate") == "" && header.Get("X-Amzn-Remapped-Www-Authenticate") == "" {
-		return errors.New("the response 401 has no WWW-Authenticate, and no X-Amzn-Remapped-Www-Authenticate either")
+// checkRefusals sends requests that the gateway and the functions refuse without a key.
+func checkRefusals(ctx context.Context, s *smoke) error {
+	for _, c := range []struct {
+		method, path string
+		code         fault.Code
+		allow        string
+	}{
+		{http.MethodGet, "/v1/companies", fault.Unauthorised, ""},
+		{http.MethodGet, "/v1/nothing", fault.NotFound, ""},
+		{http.MethodDelete, openapi.DocumentPath, fault.MethodNotAllowed, "GET, HEAD"},
+		{http.MethodGet, mcpserver.Path, fault.MethodNotAllowed, "POST"},
+	} {
+		header, err := s.requireRefusal(ctx, c.method, c.path, "", c.code)
+		if err != nil {
+			return err
+		}
+		if got := header.Get("Allow"); got != c.allow {
+			return fmt.Errorf("%s %s: Allow should be %q, and is %q", c.method, c.path, c.allow, got)
+		}
+		// The gateway renames WWW-Authenticate (infra.GatewayResponse).
+		if c.code == fault.Unauthorised && header.Get("WWW-Authenticate")+header.Get("X-Amzn-Remapped-Www-Authenticate") == "" {
+			return errors.New("the response 401 has no WWW-Authenticate, and no X-Amzn-Remapped-Www-Authenticate either")
+		}
 	}
-	return err
-}
-
-func checkUnknownPath(ctx context.Context, s *smoke) error {
-	_, err := s.requireError(ctx, http.MethodGet, "/v1/nothing", "", fault.NotFound)
-	return err
-}
-
-func checkMethod(ctx context.Context, s *smoke) error {
-	return s.requireAllow(ctx, http.MethodDelete, openapi.DocumentPath, "GET, HEAD")
-}
-
-func (s *smoke) requireAllow(ctx context.Context, method, path, want string) error {
-	header, err := s.requireError(ctx, method, path, "", fault.MethodNotAllowed)
-	if err == nil && header.Get("Allow") != want {
-		return fmt.Errorf("%s %s: Allow should be %s, and is %s", method, path, want, header.Get("Allow"))
-	}
-	return err
-}
-
-func checkMCP(ctx context.Context, s *smoke) error {
-	if _, err := s.requireError(ctx, http.MethodPost, mcpserver.Path, s.key, fault.Unauthorised); err != nil {
-		return err
-	}
-	return s.requireAllow(ctx, http.MethodGet, mcpserver.Path, "POST")
+	return nil
 }
 
 // runChecks runs the checks one after the other. It repeats each check until it succeeds or has
 // reached the maximum number of attempts.
-func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck) error {
-	for _, c := range checks {
+func (d *deployer) runChecks(ctx context.Context, s *smoke) error {
+	for _, c := range smokeChecks() {
 		for n := 1; ; n++ {
 			err := c.run(ctx, s)
 			if ctx.Err() != nil {
@@ -318,30 +261,4 @@ func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck)
 		fmt.Fprintf(d.out, "checked   %s\n", c.description)
 	}
 	return nil
-}
-
-// functionState is the configuration of a version of a function.
-type functionState struct {
-	Version    string
-	CodeSHA256 string `json:"CodeSha256"`
-	functionSettings
-}
-
-// functionSettings are the settings in a function's version that the stack sets.
-type functionSettings struct {
-	Role, Handler, Runtime string
-	Architectures          []string
-	MemorySize, Timeout    int
-	Environment            struct{ Variables map[string]string }
-	LoggingConfig          map[string]string
-}
-
-// functionConfiguration requests the configuration of a version of a function. qualifier is an
-// alias, a version number or $LATEST.
-func (a *account) functionConfiguration(ctx context.Context, name, qualifier string) (out functionState, err error) {
-	err = a.get(ctx, "lambda", "2015-03-31/functions/"+url.PathEscape(name)+"/configuration?Qualifier="+url.QueryEscape(qualifier), &out)
-	if err != nil {
-		return out, fmt.Errorf("read the configuration of the function %s, %s: %w", name, qualifier, err)
-	}
-	return out, nil
 }

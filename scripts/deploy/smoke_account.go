@@ -9,12 +9,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"growthworkspace/functions/openapi"
 	"growthworkspace/infra"
@@ -22,42 +26,15 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// checkOperate creates the company that the checks use. tidy deletes it.
-func checkOperate(ctx context.Context, a *acceptance) error {
-	var made struct{ CompanyID, Key string }
-	if err := a.runOperatorCommand(ctx, &made, "company", "create", "--name", "Smoke test", "--issue-key"); err != nil {
-		return err
-	}
-	a.company, a.companyKey, a.companyMade = made.CompanyID, made.Key, time.Now()
-	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
-	if err != nil {
-		return err
-	}
-	if got.status != http.StatusOK {
-		return fmt.Errorf("its profile: %d %s", got.status, got.excerpt())
-	}
-	return nil
-}
-
 // send sends a request with the company's key and the given additional headers.
 func (a *acceptance) send(ctx context.Context, method, path string, body []byte, headers map[string]string) (smokeResponse, error) {
 	return a.do(ctx, method, path, a.companyKey, body, headers)
 }
 
-// requireEnvelope returns an error unless the response is an error with the given code in the
-// envelope.
-func requireEnvelope(got smokeResponse, code fault.Code) error {
-	var envelope struct{ Errors []struct{ Code string } }
-	if got.status != code.Status() || json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) {
-		return fmt.Errorf("the response should be %d with the code %s, and is %d %s", code.Status(), code, got.status, got.excerpt())
-	}
-	return nil
-}
-
 // requireRetryAfter returns an error unless the response has a Retry-After of at least one second.
-func requireRetryAfter(got smokeResponse) error {
-	if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 {
-		return fmt.Errorf("the response %d should have Retry-After, and has %q", got.status, got.header.Get("Retry-After"))
+func (r smokeResponse) requireRetryAfter() error {
+	if seconds, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || seconds < 1 {
+		return fmt.Errorf("the response %d should have Retry-After, and has %q", r.status, r.header.Get("Retry-After"))
 	}
 	return nil
 }
@@ -123,13 +100,10 @@ func checkCompression(ctx context.Context, a *acceptance) error {
 		return err
 	}
 	text, err := io.ReadAll(r)
-	if err != nil {
-		return err
+	if err == nil && !bytes.Equal(text, plain.body) {
+		err = fmt.Errorf("the compressed document has %d bytes, and the plain one %d", len(text), len(plain.body))
 	}
-	if !bytes.Equal(text, plain.body) {
-		return fmt.Errorf("the compressed document has %d bytes, and the plain one %d", len(text), len(plain.body))
-	}
-	return nil
+	return err
 }
 
 // gatewayBodyMax is the maximum size of a request body that API Gateway accepts.
@@ -141,7 +115,26 @@ func checkOversize(ctx context.Context, a *acceptance) error {
 	if err != nil {
 		return err
 	}
-	return requireEnvelope(got, fault.PayloadTooLarge)
+	return got.requireError(fault.PayloadTooLarge)
+}
+
+// A change of a function takes some seconds to take effect.
+const (
+	effectAttempts = 30
+	effectPause    = 2 * time.Second
+)
+
+// retry calls a function until it succeeds.
+func (a *acceptance) retry(ctx context.Context, run func() error) error {
+	for n := 1; ; n++ {
+		err := run()
+		if err == nil || n == effectAttempts || ctx.Err() != nil {
+			return err
+		}
+		if err := a.d.pause(ctx, effectPause); err != nil {
+			return err
+		}
+	}
 }
 
 // checkSaturation makes the function that serves the OpenAPI document run out of instances, by
@@ -150,19 +143,26 @@ func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	if a.stack.parameter(infra.ParamConcurrency) != "-1" {
 		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errInconclusive)
 	}
-	function := a.functions["openapi"]
-	path := "2017-10-31/functions/" + url.PathEscape(function) + "/concurrency"
+	i := slices.IndexFunc(infra.New().Functions, func(f infra.Function) bool { return f.Name == "openapi" })
+	function, err := a.d.account.stackResource(ctx, a.d.stack, infra.New().Functions[i].ID())
+	if err != nil {
+		return err
+	}
 	// The deferred call also runs after an error, because AWS may have made the change without
 	// confirming it.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		restoreErr := a.retry(ctx, func() error { return a.account.callREST(ctx, http.MethodDelete, "lambda", path, nil) })
+		restoreErr := a.retry(ctx, func() error {
+			_, err := a.d.account.functions.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &function})
+			return err
+		})
 		if restoreErr != nil {
-			err = errors.Join(err, fmt.Errorf("the function %[1]s may be stopped; start it again: aws lambda delete-function-concurrency --region %[2]s --function-name %[1]s: %[3]w",
-				function, a.account.config.Region, restoreErr))
+			err = errors.Join(err, fmt.Errorf("the function %[1]s may be stopped; start it again: aws lambda delete-function-concurrency%[2]s --function-name %[1]s: %[3]w",
+				function, a.d.awsFlags(), restoreErr))
 		}
 	}()
-	if err := a.account.callREST(ctx, http.MethodPut, "lambda", path, []byte(`{"ReservedConcurrentExecutions":0}`)); err != nil {
+	_, err = a.d.account.functions.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: &function, ReservedConcurrentExecutions: aws.Int32(0)})
+	if err != nil {
 		return err
 	}
 	var got smokeResponse
@@ -174,17 +174,7 @@ func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	}); err != nil {
 		return err
 	}
-	return errors.Join(requireEnvelope(got, fault.Internal), requireRetryAfter(got))
-}
-
-// callREST sends a request to a REST API of AWS.
-func (a *account) callREST(ctx context.Context, method, service, path string, body []byte) error {
-	r, err := http.NewRequestWithContext(ctx, method, a.endpoint(service)+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	return a.send(ctx, service, r, body, func([]byte) error { return nil })
+	return errors.Join(got.requireError(fault.Internal), got.requireRetryAfter())
 }
 
 // The burst that checkThrottle sends. 3,000 requests cost about a cent.
@@ -208,7 +198,7 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 	for range burstAtOnce {
 		group.Go(func() {
 			for range remaining {
-				got, err := a.request(ctx, http.MethodHead, openapi.DocumentPath, "")
+				got, err := a.do(ctx, http.MethodHead, openapi.DocumentPath, "", nil, nil)
 				if err != nil && ctx.Err() != nil {
 					return
 				}
@@ -222,223 +212,58 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 	if throttled.status == 0 {
 		return fmt.Errorf("%w: %d requests from here were too slow to be throttled at ThrottleRate %s", errInconclusive, burstRequests, a.stack.parameter(infra.ParamThrottleRate))
 	}
-	return requireRetryAfter(throttled)
-}
-
-// checkCanary reads the last deployment of each function. It starts no deployment, because only a
-// new version of the stack does that.
-func checkCanary(ctx context.Context, a *acceptance) error {
-	if a.stack.parameter(infra.ParamRollout) != infra.RolloutCanary {
-		return fmt.Errorf("%w: the stack has Rollout=%s; deploy with --param Rollout=canary, then another version, then run this again",
-			errInconclusive, a.stack.parameter(infra.ParamRollout))
-	}
-	application, err := a.account.stackResource(ctx, a.d.stack, infra.DeploymentsID)
-	if err != nil {
-		return err
-	}
-	for _, f := range infra.New().Functions {
-		group, err := a.account.stackResource(ctx, a.d.stack, f.DeploymentGroupID())
-		if err != nil {
-			return err
-		}
-		var answer struct {
-			Info struct {
-				Last struct {
-					ID     string `json:"deploymentId"`
-					Status string `json:"status"`
-				} `json:"lastAttemptedDeployment"`
-			} `json:"deploymentGroupInfo"`
-		}
-		if err := a.callCodeDeploy(ctx, "GetDeploymentGroup", map[string]any{"applicationName": application, "deploymentGroupName": group}, &answer); err != nil {
-			return err
-		}
-		switch last := answer.Info.Last; last.Status {
-		case "Succeeded":
-		case "":
-			return fmt.Errorf("%w: CodeDeploy has not deployed %s yet; deploy another version, then run this again", errInconclusive, f.Name)
-		default:
-			return fmt.Errorf("the last deployment of %s, %s, is %s", f.Name, last.ID, last.Status)
-		}
-	}
-	return nil
-}
-
-func (a *acceptance) callCodeDeploy(ctx context.Context, action string, in, out any) error {
-	return a.account.callJSON(ctx, "codedeploy", "1.1", "CodeDeploy_20141006."+action, in, out)
-}
-
-// cloudWatchVersion is the version of CloudWatch's API.
-const cloudWatchVersion = "2010-08-01"
-
-// checkAlarm puts an alarm into the ALARM state. CloudWatch records in the alarm's history whether
-// it published to the topic.
-func checkAlarm(ctx context.Context, a *acceptance) error {
-	name, err := a.account.stackResource(ctx, a.d.stack, "AuthFailuresAlarm")
-	if err != nil {
-		return err
-	}
-	set := func(ctx context.Context, state string) error {
-		return a.account.callQueryAPI(ctx, "monitoring", cloudWatchVersion, url.Values{
-			"Action": {"SetAlarmState"}, "AlarmName": {name}, "StateValue": {state}, "StateReason": {"go run ./scripts/deploy smoke"},
-		}, &struct{}{})
-	}
-	if err := set(ctx, "ALARM"); err != nil {
-		return err
-	}
-	defer func() { _ = set(context.WithoutCancel(ctx), "OK") }() // the alarm's own evaluation would also reset it within minutes
-	kind := "Action"
-	if a.account.isEmulated() {
-		kind = "StateUpdate" // an emulator changes the state but publishes nothing
-	}
-	err = a.retry(ctx, func() error {
-		var history struct {
-			Items []struct {
-				Summary string `xml:"HistorySummary"`
-			} `xml:"DescribeAlarmHistoryResult>AlarmHistoryItems>member"`
-		}
-		err := a.account.callQueryAPI(ctx, "monitoring", cloudWatchVersion, url.Values{
-			"Action": {"DescribeAlarmHistory"}, "AlarmName": {name}, "HistoryItemType": {kind}, "MaxRecords": {"10"},
-		}, &history)
-		if err != nil {
-			return err
-		}
-		for _, item := range history.Items {
-			if kind == "StateUpdate" || strings.Contains(item.Summary, "Successfully executed action") {
-				return nil
-			}
-		}
-		return fmt.Errorf("the history of the alarm %s has no entry of the type %s", name, kind)
-	})
-	if err == nil && a.account.isEmulated() {
-		return fmt.Errorf("%w: the alarm rang, but an emulator publishes nothing", errInconclusive)
-	}
-	return err
-}
-
-// checkLogs sends a request and runs the saved query with the request's id.
-func checkLogs(ctx context.Context, a *acceptance) error {
-	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
-	if err != nil {
-		return err
-	}
-	id := got.header.Get("Service-Request-Id")
-	var saved struct {
-		QueryDefinitions []struct {
-			QueryString   string   `json:"queryString"`
-			LogGroupNames []string `json:"logGroupNames"`
-		} `json:"queryDefinitions"`
-	}
-	if err := a.callLogs(ctx, "DescribeQueryDefinitions", map[string]any{"queryDefinitionNamePrefix": a.d.stack + "/request"}, &saved); err != nil {
-		return err
-	}
-	if len(saved.QueryDefinitions) != 1 {
-		return fmt.Errorf("there are %d saved queries %s/request", len(saved.QueryDefinitions), a.d.stack)
-	}
-	query := saved.QueryDefinitions[0]
-	return a.retry(ctx, func() error { // the log lines can be found within a minute
-		var started struct {
-			QueryID string `json:"queryId"`
-		}
-		now := time.Now()
-		err := a.callLogs(ctx, "StartQuery", map[string]any{
-			"logGroupNames": query.LogGroupNames, "queryString": strings.ReplaceAll(query.QueryString, infra.QueryPlaceholder, id),
-			"startTime": now.Add(-15 * time.Minute).Unix(), "endTime": now.Unix(),
-		}, &started)
-		if err != nil {
-			return err
-		}
-		var result struct {
-			Status  string              `json:"status"`
-			Results [][]json.RawMessage `json:"results"`
-		}
-		for result.Status != "Complete" {
-			if err := a.d.pause(ctx, time.Second); err != nil {
-				return err
-			}
-			if err := a.callLogs(ctx, "GetQueryResults", map[string]any{"queryId": started.QueryID}, &result); err != nil {
-				return err
-			}
-			if result.Status == "Failed" || result.Status == "Cancelled" || result.Status == "Timeout" {
-				return fmt.Errorf("the query ended as %s", result.Status)
-			}
-		}
-		if len(result.Results) < 2 {
-			return fmt.Errorf("the id %s is in %d lines, want that of the gateway and that of the function", id, len(result.Results))
-		}
-		return nil
-	})
-}
-
-func (a *acceptance) callLogs(ctx context.Context, action string, in, out any) error {
-	return a.account.callJSON(ctx, "logs", "1.1", "Logs_20140328."+action, in, out)
+	return throttled.requireRetryAfter()
 }
 
 // A restore takes minutes in a real account, and hours for a large table.
 const (
-	restoreAttempts = 720
-	restorePause    = 10 * time.Second
+	restoreMax   = 2 * time.Hour
+	restorePause = 10 * time.Second
 )
 
 // checkRestore restores the table to a copy, looks for the company's records in the copy, and
 // deletes the copy.
 func checkRestore(ctx context.Context, a *acceptance) (err error) {
 	// The latest time to which a table can be restored is about five minutes ago.
-	if err := a.waitForRestore(ctx, func() (bool, error) {
-		var backups struct {
-			ContinuousBackupsDescription struct {
-				PointInTimeRecoveryDescription struct{ LatestRestorableDateTime float64 }
+	for latest := (time.Time{}); !latest.After(a.companyMade); {
+		backups, err := a.d.account.tables.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &a.table})
+		if err != nil {
+			return err
+		}
+		recovery := backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription
+		if recovery == nil || recovery.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+			return fmt.Errorf("point-in-time recovery of the table %s is off", a.table)
+		}
+		if latest = aws.ToTime(recovery.LatestRestorableDateTime); !latest.After(a.companyMade) {
+			if err := a.d.pause(ctx, restorePause); err != nil {
+				return err
 			}
 		}
-		err := a.account.callDynamoDB(ctx, "DescribeContinuousBackups", map[string]any{"TableName": a.table}, &backups)
-		latest := backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription.LatestRestorableDateTime
-		return latest > float64(a.companyMade.Unix()), err
-	}); err != nil {
-		return err
 	}
 	name := a.table + "-smoke"
 	// This call cannot be cancelled: without its response, it is unknown whether there is a copy to
 	// delete.
-	if err := a.account.callDynamoDB(context.WithoutCancel(ctx), "RestoreTableToPointInTime", map[string]any{
-		"SourceTableName": a.table, "TargetTableName": name, "UseLatestRestorableTime": true,
-	}, &struct{}{}); err != nil {
+	_, err = a.d.account.tables.RestoreTableToPointInTime(context.WithoutCancel(ctx), &dynamodb.RestoreTableToPointInTimeInput{
+		SourceTableName: &a.table, TargetTableName: &name, UseLatestRestorableTime: aws.Bool(true),
+	})
+	if err != nil {
 		return err
 	}
 	defer func() {
-		if deleteErr := a.account.callDynamoDB(context.WithoutCancel(ctx), "DeleteTable", map[string]any{"TableName": name}, &struct{}{}); deleteErr != nil {
+		if _, deleteErr := a.d.account.tables.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &name}); deleteErr != nil {
 			err = errors.Join(err, fmt.Errorf("the table %[1]s of the checks is still there, and DynamoDB deletes it only when it is ACTIVE: "+
-				"aws dynamodb wait table-exists --region %[2]s --table-name %[1]s && aws dynamodb delete-table --region %[2]s --table-name %[1]s: %[3]w",
-				name, a.account.config.Region, deleteErr))
+				"aws dynamodb wait table-exists%[2]s --table-name %[1]s && aws dynamodb delete-table%[2]s --table-name %[1]s: %[3]w", name, a.d.awsFlags(), deleteErr))
 		}
 	}()
-	if err := a.waitForRestore(ctx, func() (bool, error) {
-		state, err := a.account.table(ctx, name)
-		return state.status == "ACTIVE", err
-	}); err != nil {
-		return err
+	if err := dynamodb.NewTableExistsWaiter(a.d.account.tables).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, restoreMax); err != nil {
+		return fmt.Errorf("the restore to %s: %w", name, err)
 	}
-	var found struct{ Count int }
-	if err := a.account.callDynamoDB(ctx, "Query", map[string]any{
-		"TableName": name, "KeyConditionExpression": "pk = :pk", "Select": "COUNT",
-		"ExpressionAttributeValues": map[string]any{":pk": map[string]string{"S": table.Partition(a.company, "company")}},
-	}, &found); err != nil {
-		return err
+	found, err := a.d.account.tables.Query(ctx, &dynamodb.QueryInput{
+		TableName: &name, KeyConditionExpression: aws.String("pk = :pk"), Select: types.SelectCount,
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: table.Partition(a.company, "company")}},
+	})
+	if err == nil && found.Count == 0 {
+		err = errors.New("the copy does not have the company")
 	}
-	if found.Count == 0 {
-		return errors.New("the copy does not have the company")
-	}
-	return nil
-}
-
-// waitForRestore calls a function repeatedly until it reports that the restore is done. It gives up
-// after two hours.
-func (a *acceptance) waitForRestore(ctx context.Context, done func() (bool, error)) error {
-	for range restoreAttempts {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		if err := a.d.pause(ctx, restorePause); err != nil {
-			return err
-		}
-	}
-	return errors.New("the restore has not ended after two hours")
+	return err
 }

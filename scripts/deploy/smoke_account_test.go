@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"growthworkspace/infra"
 	"growthworkspace/shared/fault"
@@ -33,10 +35,7 @@ func TestSmokeResponses(t *testing.T) {
 		{smokeResponse{500, http.Header{}, []byte(envelope)}, "should have Retry-After"},
 		{smokeResponse{500, http.Header{"Retry-After": {"0"}}, []byte(envelope)}, "should have Retry-After"},
 	} {
-		err := requireEnvelope(c.got, fault.Internal)
-		if err == nil {
-			err = requireRetryAfter(c.got)
-		}
+		err := errors.Join(c.got.requireError(fault.Internal), c.got.requireRetryAfter())
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%d %v %s: %v, want %q", c.got.status, c.got.header, c.got.body, err, c.want)
 		}
@@ -81,11 +80,11 @@ func TestErrSmokeStack(t *testing.T) {
 func TestCommandEnvironment(t *testing.T) {
 	a := &account{config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "token")}}
 	cmd := exec.Command("none")
-	var err error
-	cmd.Env, err = a.environment(t.Context(), []string{"AWS_ACCESS_KEY_ID=other", "AWS_SESSION_TOKEN=other", "AWS_REGION=us-east-1"})
+	own, err := a.environment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	cmd.Env = append([]string{"AWS_ACCESS_KEY_ID=other", "AWS_SESSION_TOKEN=other", "AWS_REGION=us-east-1"}, own...)
 	env := cmd.Environ()
 	for _, want := range []string{"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token", "AWS_REGION=eu-central-1"} {
 		if !slices.Contains(env, want) {
@@ -105,41 +104,23 @@ func TestReservationIsRemoved(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	t.Setenv("AWS_ENDPOINT_URL", server.URL)
 	elapsed := make(chan time.Time)
 	close(elapsed)
-	a := &acceptance{
-		d: &deployer{after: func(time.Duration) <-chan time.Time { return elapsed }},
-		smoke: &smoke{functions: map[string]string{"openapi": "OpenAPI"}, account: &account{
-			config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")}, client: server.Client(),
-		}},
-		stack: deployedStack{Parameters: []keyValue{{Parameter: infra.ParamConcurrency, Value: "-1"}}},
+	client := lambda.New(lambda.Options{Region: "eu-central-1", BaseEndpoint: &server.URL, Retryer: aws.NopRetryer{}, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
+	parameter := types.Parameter{ParameterKey: aws.String(infra.ParamConcurrency), ParameterValue: aws.String("-1")}
+	w := newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	d := &deployer{options: options{stack: "growth-workspace"}, after: func(time.Duration) <-chan time.Time { return elapsed }}
+	var err error
+	if d.account, err = openAccount(t.Context(), "", ""); err != nil {
+		t.Fatal(err)
 	}
+	d.account.functions = client
+	a := &acceptance{d: d, smoke: &smoke{}, stack: deployedStack{types.Stack{Parameters: []types.Parameter{parameter}}}}
 	if err := checkSaturation(t.Context(), a); err == nil {
 		t.Error("no error")
 	}
 	if want := []string{http.MethodPut, http.MethodDelete, http.MethodDelete}; !slices.Equal(methods, want) {
 		t.Errorf("calls %v instead of %v", methods, want)
-	}
-}
-
-// Ensure the printed command keeps waiting after a failed call and while an index is busy. It must
-// end if the table has no indexes.
-func TestPrintedWait(t *testing.T) {
-	var out bytes.Buffer
-	(&deployer{out: &out, account: &account{config: aws.Config{Region: "eu-central-1"}}, options: options{profile: "my profile"}}).printWait("the-table")
-	requireContains(t, out.String(), "--region eu-central-1 --profile 'my profile' --table-name the-table")
-	script := `n=0
-sleep() { n=$((n + 1)); echo "pause $n" >>"$LOG"; N=$n; export N; }
-aws() { case ${N:-0} in 0) return 1 ;; 1) echo gsi1 ;; *) echo None ;; esac; }
-` + out.String()
-	log := t.TempDir() + "/log"
-	cmd := exec.Command("bash", "-c", script)
-	cmd.Env = append(os.Environ(), "LOG="+log)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	if got, err := os.ReadFile(log); err != nil || string(got) != "pause 1\npause 2\n" {
-		t.Errorf("%q, %v", got, err)
 	}
 }

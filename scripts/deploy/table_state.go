@@ -6,23 +6,29 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/infra"
 )
 
 // tableState is the state of a table as DynamoDB describes it. It is the zero value if the table
 // does not exist.
 type tableState struct {
 	name      string
-	status    string
-	keys      []string // the attributes of the primary key
+	status    types.TableStatus
+	keys      string // the primary key
 	indexes   []tableIndex
-	streamARN string // the stream with old and new images; empty if the table has no such stream
+	streamARN string           // the stream with old and new images; empty if the table has no such stream
+	warm      []warmThroughput // that of the table and of each index
 }
 
 // tableIndex is an index of a table in the account.
 type tableIndex struct {
 	indexKeys
-	status      string // CREATING, UPDATING, DELETING or ACTIVE
-	backfilling bool   // whether DynamoDB is backfilling a new index; only then can the index be deleted before it is ACTIVE
+	status types.IndexStatus
 }
 
 // indexKeys identifies an index. DynamoDB cannot change any of these fields.
@@ -32,56 +38,70 @@ type indexKeys struct {
 	projection string
 }
 
+// warmThroughput is the throughput that a table or an index can serve at once.
+type warmThroughput struct {
+	name          string
+	reads, writes int64
+}
+
+func (w warmThroughput) units(parameter string) int64 {
+	if parameter == infra.ParamWarmReads {
+		return w.reads
+	}
+	return w.writes
+}
+
 // table requests the state of a table from DynamoDB.
 func (a *account) table(ctx context.Context, name string) (tableState, error) {
-	var response struct {
-		Table struct {
-			TableStatus            string
-			KeySchema              keySchema
-			GlobalSecondaryIndexes []struct {
-				IndexName, IndexStatus string
-				Backfilling            bool
-				KeySchema              keySchema
-				Projection             projection
-			}
-			StreamSpecification struct {
-				StreamEnabled  bool
-				StreamViewType string
-			}
-			LatestStreamArn string
-		}
-	}
-	err := a.callDynamoDB(ctx, "DescribeTable", map[string]any{"TableName": name}, &response)
-	var refused *awsError
-	if errors.As(err, &refused) && refused.code == "ResourceNotFoundException" {
+	response, err := a.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return tableState{}, nil
 	}
 	if err != nil {
 		return tableState{}, fmt.Errorf("read the table %s: %w", name, err)
 	}
 	t := response.Table
-	out := tableState{name: name, status: t.TableStatus}
-	for _, key := range t.KeySchema {
-		out.keys = append(out.keys, key.AttributeName)
+	out := tableState{name: name, status: t.TableStatus, keys: schemaOf(t.KeySchema)}
+	if w := t.WarmThroughput; w != nil {
+		out.warm = append(out.warm, warmThroughput{"the table", aws.ToInt64(w.ReadUnitsPerSecond), aws.ToInt64(w.WriteUnitsPerSecond)})
 	}
 	for _, i := range t.GlobalSecondaryIndexes {
-		out.indexes = append(out.indexes, tableIndex{indexKeys{i.IndexName, i.KeySchema.String(), i.Projection.String()}, i.IndexStatus, i.Backfilling})
+		keys := indexKeys{name: aws.ToString(i.IndexName), keys: schemaOf(i.KeySchema)}
+		if p := i.Projection; p != nil {
+			keys.projection = strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
+		}
+		out.indexes = append(out.indexes, tableIndex{keys, i.IndexStatus})
+		if w := i.WarmThroughput; w != nil {
+			out.warm = append(out.warm, warmThroughput{"the index " + keys.name, aws.ToInt64(w.ReadUnitsPerSecond), aws.ToInt64(w.WriteUnitsPerSecond)})
+		}
 	}
-	if t.StreamSpecification.StreamEnabled && t.StreamSpecification.StreamViewType == "NEW_AND_OLD_IMAGES" {
-		out.streamARN = t.LatestStreamArn
+	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) && s.StreamViewType == types.StreamViewTypeNewAndOldImages {
+		out.streamARN = aws.ToString(t.LatestStreamArn)
 	}
 	return out, nil
 }
 
+// schemaOf formats a key schema like that of a template.
+func schemaOf(keys []types.KeySchemaElement) string {
+	var out keySchema
+	for _, k := range keys {
+		out = append(out, struct{ AttributeName, KeyType string }{aws.ToString(k.AttributeName), string(k.KeyType)})
+	}
+	return out.String()
+}
+
 func (t tableState) exists() bool { return t.status != "" }
 
-// checkUsable returns an error unless the table exists and can be used now.
-func (t tableState) checkUsable(table, region string) error {
+// checkUsable returns an error unless the table exists, can be used now, and has the keys of this
+// service.
+func (t tableState) checkUsable(table, region, wantedKeys string) error {
 	switch {
 	case !t.exists():
 		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, region)
-	case t.status != "ACTIVE" && t.status != "UPDATING":
+	case t.status != types.TableStatusActive && t.status != types.TableStatusUpdating:
 		return fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, t.status, table)
+	case t.keys != wantedKeys:
+		return fmt.Errorf("the table %s cannot be used: its keys are %s instead of %s, so it does not belong to this service", table, t.keys, wantedKeys)
 	}
 	return nil
 }
@@ -100,59 +120,15 @@ func (t tableState) index(name string) (tableIndex, bool) {
 // ready for the next change.
 func (t tableState) pendingChanges() string {
 	var parts []string
-	if t.status != "ACTIVE" {
-		parts = append(parts, "the table is "+t.status)
+	if t.status != types.TableStatusActive {
+		parts = append(parts, "the table is "+string(t.status))
 	}
 	for _, i := range t.indexes {
-		if i.status != "ACTIVE" {
-			parts = append(parts, "the index "+i.name+" is "+i.status)
+		if i.status != types.IndexStatusActive {
+			parts = append(parts, "the index "+i.name+" is "+string(i.status))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// keySchema and projection are types that DynamoDB's API and CloudFormation's templates have in
-// common.
-type keySchema []struct{ AttributeName, KeyType string }
-
-func (k keySchema) String() string {
-	var parts []string
-	for _, key := range k {
-		parts = append(parts, key.AttributeName+" "+key.KeyType)
-	}
-	return strings.Join(parts, ", ")
-}
-
-type projection struct {
-	ProjectionType   string
-	NonKeyAttributes []string `json:",omitempty"`
-}
-
-func (p projection) String() string {
-	return strings.Join(append([]string{p.ProjectionType}, p.NonKeyAttributes...), " ")
-}
-
-func (a *account) callDynamoDB(ctx context.Context, action string, in, out any) error {
-	return a.callJSON(ctx, "dynamodb", "1.0", "DynamoDB_20120810."+action, in, out)
-}
-
-// createIndex adds an index to a table. DynamoDB backfills it afterwards.
-func (a *account) createIndex(ctx context.Context, table string, i index) error {
-	return a.updateIndex(ctx, map[string]any{
-		"TableName": table, "AttributeDefinitions": i.attributes,
-		"GlobalSecondaryIndexUpdates": []any{map[string]any{"Create": i.core()}},
-	})
-}
-
-func (a *account) deleteIndex(ctx context.Context, table, name string) error {
-	return a.updateIndex(ctx, map[string]any{
-		"TableName":                   table,
-		"GlobalSecondaryIndexUpdates": []any{map[string]any{"Delete": map[string]any{"IndexName": name}}},
-	})
-}
-
-func (a *account) updateIndex(ctx context.Context, request map[string]any) error {
-	return a.callDynamoDB(ctx, "UpdateTable", request, &struct{}{})
 }
 
 // The first and the longest pause between two requests for the state of a table.
@@ -162,7 +138,7 @@ const (
 )
 
 // waitForTable calls describePending with the state of the table until describePending returns an
-// empty string. It prints any other result to d.out.
+// empty string. It prints any other result to d.out. The SDK has no waiter for an index.
 func (d *deployer) waitForTable(ctx context.Context, name string, describePending func(tableState) string) error {
 	lastReason := ""
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {

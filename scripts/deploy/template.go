@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// template is a CloudFormation template as a JSON object. Its intrinsic functions are in their long
-// form.
+// template is a CloudFormation template as a JSON object.
 type template map[string]any
 
 // index is a global secondary index in a template.
@@ -32,23 +32,27 @@ func (i index) core() map[string]any {
 	return out
 }
 
-// parseTemplate parses a template in JSON or YAML.
-func parseTemplate(text []byte) (template, error) { return infra.ParseTemplate(text) }
-
-// text returns the template as JSON.
-func (t template) text() []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(t); err != nil {
-		panic("deploy: a template that was parsed does not encode: " + err.Error())
+// parseTemplate parses a template. The CDK writes templates in JSON.
+func parseTemplate(text []byte) (out template, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil || out == nil {
+		return nil, errors.Join(errors.New("the template is not a JSON object"), err)
 	}
-	return out.Bytes()
+	return out, nil
 }
 
-func (t template) usesSAM() bool {
-	text, err := json.Marshal(t["Transform"])
-	return err == nil && strings.Contains(string(text), "AWS::Serverless")
+// text returns the template as JSON.
+func (t template) text() []byte { return []byte(compactJSON(t)) }
+
+func compactJSON(value any) string {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic("deploy: a template that was parsed does not encode: " + err.Error())
+	}
+	return strings.TrimSpace(out.String())
 }
 
 // resource returns a resource of the template, or nil.
@@ -66,6 +70,26 @@ type tableProperties struct {
 	LocalSecondaryIndexes  []struct{ KeySchema keySchema }
 }
 
+// keySchema is the schema of a key in a template.
+type keySchema []struct{ AttributeName, KeyType string }
+
+func (k keySchema) String() string {
+	var parts []string
+	for _, key := range k {
+		parts = append(parts, key.AttributeName+" "+key.KeyType)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (k keySchema) contains(attribute any) bool {
+	for _, key := range k {
+		if key.AttributeName == attribute {
+			return true
+		}
+	}
+	return false
+}
+
 // table returns the keys and indexes of the template's table.
 func (t template) table() (p tableProperties, err error) {
 	resource := t.resource(infra.TableID)
@@ -77,11 +101,7 @@ func (t template) table() (p tableProperties, err error) {
 
 // decodeInto decodes a part of a template into a struct.
 func decodeInto(value, out any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := json.Unmarshal([]byte(compactJSON(value)), out); err != nil {
 		return fmt.Errorf("the template's resource %s is not as expected: %w", infra.TableID, err)
 	}
 	return nil
@@ -97,24 +117,19 @@ func (t template) indexes() (out []index, err error) {
 		var i struct {
 			IndexName  string
 			KeySchema  keySchema
-			Projection projection
+			Projection struct {
+				ProjectionType   string
+				NonKeyAttributes []string
+			}
 		}
 		if err := decodeInto(definition, &i); err != nil {
 			return nil, err
 		}
 		attributes := slices.DeleteFunc(slices.Clone(p.AttributeDefinitions), func(a map[string]any) bool { return !i.KeySchema.contains(a["AttributeName"]) })
-		out = append(out, index{indexKeys{i.IndexName, i.KeySchema.String(), i.Projection.String()}, definition, attributes})
+		projection := strings.Join(append([]string{i.Projection.ProjectionType}, i.Projection.NonKeyAttributes...), " ")
+		out = append(out, index{indexKeys{i.IndexName, i.KeySchema.String(), projection}, definition, attributes})
 	}
 	return out, nil
-}
-
-func (k keySchema) contains(attribute any) bool {
-	for _, key := range k {
-		if key.AttributeName == attribute {
-			return true
-		}
-	}
-	return false
 }
 
 // withIndexes returns a copy of the template whose table has exactly the given indexes. Besides the

@@ -24,7 +24,6 @@ from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners
 
 import ministack_gateway  # noqa: F401 (changes the emulator)
-import ministack_hosts  # noqa: F401 (changes the emulator)
 import ministack_import  # noqa: F401 (changes the emulator)
 import ministack_tables  # noqa: F401 (changes the emulator)
 

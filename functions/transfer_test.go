@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
@@ -20,7 +24,7 @@ func exportLines(t *testing.T, s *apitest.Service) string {
 	var out strings.Builder
 	for _, kind := range functions.Transfers(s.Table) {
 		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
-			text, err := json.Marshal(record)
+			text, err := schema.EncodeRecord(record)
 			out.WriteString(kind.Name + " " + string(text) + "\n")
 			return err
 		})
@@ -219,6 +223,92 @@ func TestNewOnlyIgnoresDanglingReference(t *testing.T) {
 		}
 		if after := exportLines(t, s); !strings.Contains(after, `"New"`) {
 			t.Errorf("the record was not added; the export is\n%s", after)
+		}
+	}
+}
+
+// Ensure an import of an export restores which texts nobody with write has read: approving such a
+// reply, or scheduling such a post, still needs an If-Match. Texts of other keys carry no such mark.
+func TestDraftsStayUnreadThroughTransfer(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	drafter, writer := s.IssueKey(t, auth.DraftingAgentScopes()...), s.IssueKey(t)
+	for _, c := range []struct {
+		importType, draft, read string
+		id                      map[string]any
+		content, decision       map[string]any
+		drafted                 string
+	}{
+		{
+			"feedback", "update_feedback_reply", "get_feedback", map[string]any{"feedbackId": "fbk_1"},
+			map[string]any{"replyBody": "Free money"}, map[string]any{"replyStatus": "approved"}, `,"drafted":["replyBody"]}`,
+		},
+		{
+			"post", "update_broadcast_post", "get_broadcast_post", map[string]any{"postId": "pst_1"},
+			map[string]any{"body": "Free money", "deepLink": "https://evil.example"}, map[string]any{"status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z"},
+			`,"drafted":["body","deepLink"]}`,
+		},
+	} {
+		with := func(more ...map[string]any) map[string]any {
+			args := maps.Clone(c.id)
+			for _, m := range more {
+				maps.Copy(args, m)
+			}
+			return args
+		}
+		call := func(key, operation string, args map[string]any, want int) apitest.Response {
+			t.Helper()
+			r := s.Call(t, key, operation, args)
+			if r.Status != want {
+				t.Errorf("%s: status %d, want %d: %s", operation, r.Status, want, r.Body)
+			}
+			return r
+		}
+		export := func() (line string) {
+			t.Helper()
+			id := slices.Collect(maps.Values(c.id))[0].(string)
+			for l := range strings.Lines(exportLines(t, s)) {
+				if kind, record, _ := strings.Cut(strings.TrimSpace(l), " "); kind == c.importType && strings.HasPrefix(record, `{"id":"`+id+`"`) {
+					line = record
+				}
+			}
+			return line
+		}
+		call(writer, c.draft, with(c.content), 200)
+		if line := export(); strings.Contains(line, `"drafted":`) {
+			t.Errorf("a text of a key with write is marked: %s", line)
+		}
+		changed := maps.Clone(c.content)
+		for name := range changed {
+			changed[name] = "https://drafted.example"
+		}
+		call(drafter, c.draft, with(changed), 200)
+		line := export()
+		if !strings.HasSuffix(line, c.drafted) {
+			t.Errorf("the export %s does not end with %s", line, c.drafted)
+		}
+		call(writer, c.draft, with(changed), 200) // clears the mark
+		if line := export(); strings.Contains(line, `"drafted":`) {
+			t.Errorf("a text that a key with write repeats is marked: %s", line)
+		}
+		importLines(t, s, c.importType, json.RawMessage(line))
+		call(writer, c.draft, with(c.decision), 409)
+		if got := export(); got != line {
+			t.Errorf("the import changed the export from %s to %s", line, got)
+		}
+		tag := call(writer, c.read, with(), 200).Header.Get("ETag")
+		call(writer, c.draft, with(c.decision, map[string]any{"If-Match": tag}), 200)
+
+		for _, kind := range functions.Transfers(s.Table) {
+			if kind.Name != c.importType {
+				continue
+			}
+			for _, names := range []string{`["updatedAt"]`, `["replybody"]`, `"body"`} {
+				text := line[:strings.LastIndex(line, `"drafted"`)] + `"drafted":` + names + "}"
+				if _, problems := kind.Check(json.RawMessage(text)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.drafted: ") {
+					t.Errorf("%s: problems %q, want one of record.drafted", text, problems)
+				}
+			}
 		}
 	}
 }

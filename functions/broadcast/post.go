@@ -41,7 +41,7 @@ type Post struct {
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.DraftedProperties
+	Drafted []string `json:"-" store:"drafted,silent" transfer:"drafted"` // the properties last written by a key that may only draft; see api.DraftedProperties
 }
 
 // Medium is a picture or video of a post, as requests send it. The service stores its address and

@@ -253,7 +253,7 @@ func (f *Field) restrictToRequestValues(s reflect.StructField) {
 // knownTags are the keys of all tags of records and inputs.
 var knownTags = []string{
 	"path", "query", "header", "json", "store", "body", "set", "doc", "tool", "default", "min", "max", "items", "each", "pattern", "ref", "format",
-	"required", "null",
+	"required", "null", transferTag,
 }
 
 // checkTags panics on a tag with an unknown key, which would have no effect, and on a tag that does

@@ -15,6 +15,9 @@ import (
 // reports unknown and repeated properties, wrong types, values that are not in an enum, invalid
 // timestamps in fields with format:"date-time", and violations of the rules. A record may be
 // partial: only fields that cannot be null are required. Timestamps are normalised.
+//
+// A field with the tag transfer:"name" is hidden from clients, but is part of an exported record. It
+// lists names of properties that requests can set.
 func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	o, problems := ParseObject(text, "record")
 	if o == nil {
@@ -31,7 +34,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		binders[i] = newBinder(r.input)
 	}
 	for _, f := range recordFields(target.Type()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name := transferName(f)
 		known[name] = true
 		value, present := o.Get(name)
 		if value != nil && breaksRules(rules, binders, name, value) {
@@ -39,6 +42,9 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		}
 		before := len(problems)
 		problems = decodeField(problems, f, "record."+name, target.FieldByIndex(f.Index), value, raw[name], present)
+		if names, ok := target.FieldByIndex(f.Index).Interface().([]string); ok && f.Tag.Get(transferTag) != "" {
+			problems = append(problems, nameProblems(target.Type(), "record."+name, names)...)
+		}
 		bad = bad || present && len(problems) > before
 	}
 	for _, m := range o {
@@ -63,11 +69,53 @@ func recordFields(t reflect.Type) []reflect.StructField {
 		return cached.([]reflect.StructField)
 	}
 	fields := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		return f.Anonymous || name == "" || name == "-"
+		return f.Anonymous || transferName(f) == ""
 	})
 	fieldsByRecord.Store(t, fields)
 	return fields
+}
+
+// transferName returns the name of a field in an import or export, or "" if it is in neither.
+func transferName(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+		return name
+	}
+	return f.Tag.Get(transferTag)
+}
+
+const transferTag = "transfer"
+
+// nameProblems reports names that are not those of properties that requests can set.
+func nameProblems(record reflect.Type, path string, names []string) (problems []string) {
+	for _, name := range names {
+		if !slices.ContainsFunc(recordFields(record), func(f reflect.StructField) bool {
+			_, settable := f.Tag.Lookup("set")
+			return settable && transferName(f) == name
+		}) {
+			problems = appendProblem(problems, path, fmt.Sprintf("%q is not a property that requests can set", name))
+		}
+	}
+	return problems
+}
+
+// EncodeRecord returns a record as JSON for DecodeRecord: as in a response, and with the fields that
+// have a tag transfer:"name", unless they are empty.
+func EncodeRecord(record any) ([]byte, error) {
+	text, err := Encode(record)
+	value := reflect.ValueOf(record)
+	if err != nil || value.Kind() != reflect.Struct {
+		return text, err
+	}
+	for _, f := range recordFields(value.Type()) {
+		if field := value.FieldByIndex(f.Index); f.Tag.Get(transferTag) != "" && !field.IsZero() {
+			hidden, err := Encode(map[string]any{f.Tag.Get(transferTag): field.Interface()})
+			if err != nil {
+				return nil, err
+			}
+			text = append(append(text[:len(text)-1], ','), hidden[1:]...)
+		}
+	}
+	return text, nil
 }
 
 // Rules are the rules of a request body that also apply to imported records: the tags of an input's

@@ -19,12 +19,9 @@ func Export(ctx context.Context, types []transfer.Type, companyID string, out io
 	for _, t := range types {
 		err := t.Export(ctx, companyID, func(record any) error {
 			written[t.Name]++
-			line, err := schema.Encode(struct {
-				Type   string `json:"type"`
-				Record any    `json:"record"`
-			}{t.Name, record})
+			text, err := schema.EncodeRecord(record)
 			if err == nil {
-				_, err = w.Write(append(line, '\n'))
+				_, err = fmt.Fprintf(w, "{\"type\":%q,\"record\":%s}\n", t.Name, text)
 			}
 			return err
 		})

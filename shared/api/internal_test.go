@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -102,6 +103,27 @@ func TestInternalErrors(t *testing.T) {
 				t.Error("the key is in the log")
 			}
 		})
+	}
+}
+
+// Ensure a client that disconnects is no error in the log. A failure of the service is one, even if
+// the client has disconnected.
+func TestClientDisconnects(t *testing.T) {
+	for level, cause := range map[string]error{"INFO": context.Canceled, "ERROR": errors.New("down")} {
+		s := start(t)
+		ctx, disconnect := context.WithCancel(t.Context())
+		s.get = func(context.Context, api.Caller, getInput) (any, error) {
+			disconnect()
+			return nil, fmt.Errorf("get item: %w", cause)
+		}
+		s.api.ServeHTTP(httptest.NewRecorder(), s.request("GET", itemPath, "").WithContext(ctx))
+		var line map[string]any
+		if err := json.Unmarshal([]byte(s.logs.String()), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line["level"] != level || line["status"] != map[string]any{"INFO": 499.0, "ERROR": 500.0}[level] {
+			t.Errorf("%v: the level is %v and the status %v, want %s", cause, line["level"], line["status"], level)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -75,6 +76,10 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	}
 }
 
+// statusClientGone is the status in the log, as of nginx, for a request whose client disconnected
+// before the response. Nobody gets a response, and the service has not failed.
+const statusClientGone = 499
+
 // respond finishes a request: it builds the response and writes the log line. No other code in this
 // package builds responses or writes log lines. Behind the gateway, it writes the line once the
 // response is final.
@@ -108,6 +113,9 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 	line := LogLine{
 		RequestIDs: t.requestIDs, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
 		Trace: t.trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
+	}
+	if errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
+		line.Status = statusClientGone
 	}
 	if t.request != nil {
 		line.Usage, line.Failures = t.request.Usage(), t.request.Failures()

@@ -11,6 +11,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -84,7 +85,7 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 }
 
 // Ensure that a call gets a deadline that is earlier than the gateway's, and that it responds with
-// the error envelope when its context ends.
+// 503 when its context ends.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testDeadline)
@@ -106,9 +107,9 @@ func testDeadline(t *testing.T) {
 	}
 	expiredCtx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 500, "safe to retry")
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 503, fault.ErrTimeout.Messages[0])
 	s.keys.unblock = make(chan struct{}) // the key's verification hangs
-	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 500, "safe to retry")
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(expiredCtx) }), 503, fault.ErrTimeout.Messages[0])
 }
 
 // Ensure that if the verification of the key panics, the operation's function ends and its write

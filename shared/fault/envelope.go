@@ -2,17 +2,22 @@ package fault
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 )
 
-// PublicError returns the error that the caller may see: the *Error that err is or wraps. For any
-// other error, and for an *Error with the status 500, it returns ErrInternal.
+// PublicError returns the error that the caller may see: the *Error that err is or wraps. For a
+// missed deadline it returns ErrTimeout. For any other error, and for an *Error with the status 500,
+// it returns ErrInternal.
 func PublicError(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() != http.StatusInternalServerError && len(public.Messages) > 0 {
 		return public
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ErrTimeout
 	}
 	return ErrInternal
 }

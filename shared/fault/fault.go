@@ -99,6 +99,10 @@ var ErrInternal = New(Internal, "internal error; safe to retry")
 // ErrUnavailable is the error that a caller sees when the service or the table is overloaded.
 var ErrUnavailable = New(Unavailable, "too many requests at the moment; retry after the seconds in Retry-After")
 
+// ErrTimeout is the error that a caller sees when the request was not finished by its deadline.
+// Unlike after ErrUnavailable, a write may have been made.
+var ErrTimeout = New(Unavailable, "the service took too long; retry after the seconds in Retry-After")
+
 // ErrReadOnly is returned by every operation that is not a read while the operator has turned off
 // writes. Writes stay off for minutes, so a client that retried every second would only use up its
 // quota.

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -46,13 +47,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure callers see the messages of a public error, however it is wrapped. For any other error,
-// they must see only that the service failed.
+// Ensure callers see the messages of a public error, however it is wrapped, and that a deadline was
+// missed. For any other error, they must see only that the service failed.
 func TestPublic(t *testing.T) {
 	conflict := fault.New(fault.Conflict, "taken")
 	for err, want := range map[error]*fault.Error{
-		conflict:                            conflict,
-		fmt.Errorf("create: %w", conflict):  conflict,
+		conflict:                           conflict,
+		fmt.Errorf("create: %w", conflict): conflict,
+		fmt.Errorf("transact: %w", context.DeadlineExceeded):                       fault.ErrTimeout,
+		fmt.Errorf("wait: %w: %w", fault.ErrUnavailable, context.DeadlineExceeded): fault.ErrUnavailable,
 		errors.New("secret"):                fault.ErrInternal,
 		fault.New(fault.Internal, "secret"): fault.ErrInternal,
 		fault.New("typo", "secret"):         fault.ErrInternal,

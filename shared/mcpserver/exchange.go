@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -176,7 +177,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or a response that cannot be encoded
-		return s.api.ErrorResponse(exchange.ctx, exchange.call, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
+		return s.api.ErrorResponse(exchange.ctx, exchange.call, logOperation, errors.Join(fmt.Errorf("the SDK's response to %s is %d %s", m.Method, w.status, body), context.Cause(exchange.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}

@@ -20,6 +20,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/mcpserver"
 )
 
@@ -271,7 +272,7 @@ func TestCallerDisconnects(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		a := s.do(s.request(toolCallRequest("get_item", `{"itemId":"itm_slow"}`)).WithContext(ctx))
-		if took := time.Since(began); took != time.Second || !strings.Contains(a.body, `internal`) {
+		if took := time.Since(began); took != time.Second || !strings.Contains(a.body, fault.ErrTimeout.Messages[0]) {
 			t.Errorf("%d %s after %s", a.status, a.body, took)
 		}
 	})

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -177,7 +178,7 @@ func (e replyEdit) send(ctx context.Context, c *client) (editOutcome, error) {
 		out, err = c.call(ctx, http.MethodGet, "feedback/fbk_1", nil)
 	}
 	if err != nil || out.status != http.StatusOK {
-		return editOutcome{hadNoEffect: err == nil && out.status == fault.Unavailable.Status()}, err
+		return editOutcome{hadNoEffect: err == nil && bytes.Equal(out.body, fault.Envelope(fault.ErrUnavailable))}, err
 	}
 	var record struct{ ReplyBody, ReplyStatus string }
 	err = out.decode(&record)

@@ -135,7 +135,9 @@ func (f *frontHandler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	w.Header().Set("Cache-Control", "no-store")
 	if err := f.health(ctx); err != nil {
-		f.log.Error("the table does not respond", "error", err)
+		if r.Context().Err() == nil { // otherwise, the probe has disconnected
+			f.log.Error("the table does not respond", "error", err)
+		}
 		http.Error(w, "the table does not respond", http.StatusServiceUnavailable)
 		return
 	}

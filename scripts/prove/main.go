@@ -1,6 +1,5 @@
 // Command prove checks that the service keeps its promises:
 //
-//	go run ./scripts/prove agents              lets scripted agents do tasks with the tools
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //
 // The exit code is 0 if every promise is kept, 1 if one is broken, and 2 for wrong usage or an
@@ -17,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/prove/agents"
 	"growthworkspace/scripts/prove/roundtrip"
 	"growthworkspace/shared/testkit/engine"
 )
@@ -46,7 +44,7 @@ func rootCommand() *cobra.Command {
 claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(agentsCommand(), roundtripCommand())
+	root.AddCommand(roundtripCommand())
 	return root
 }
 
@@ -56,35 +54,6 @@ func resultError(passed bool, err error) error {
 		return errChecksFailed
 	}
 	return err
-}
-
-func agentsCommand() *cobra.Command {
-	var o agents.Options
-	cmd := &cobra.Command{
-		Use: "agents [WORD...]", Short: "Let scripted agents do tasks with the tools",
-		Long: `Let scripted agents do realistic tasks with the tools, such as drafting replies to the
-most urgent reviews, and count the calls and the bytes of the results. Each task has a
-company that is seeded at random. An agent knows only what the task and the tools tell it. A
-checker compares the company before and after. It must accept the agent, and must reject
-agents that make a mistake.
-
-With words, only the tasks run whose names contain one of them. --workspace runs the same
-agents against another build, to compare the bytes:
-
-  git worktree add ../before 2e5960f
-  (cd ../before && go build -o workspace ./scripts/workspace)
-  go run ./scripts/prove agents --workspace ../before/workspace`,
-		Example: "  go run ./scripts/prove agents\n  go run ./scripts/prove agents --seed 7 reviews\n  go run ./scripts/prove agents --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Tasks = args
-			return resultError(agents.Run(cmd.Context(), o, cmd.OutOrStdout()))
-		},
-	}
-	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the companies")
-	cmd.Flags().StringVar(&o.Program, "workspace", "", "the workspace `program` of another build, instead of this build")
-	cmd.Flags().BoolVar(&o.Survey, "survey", false, "also call every tool that reads, over the demo company and one with 5,000 records, and print the largest results")
-	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
-	return cmd
 }
 
 func roundtripCommand() *cobra.Command {

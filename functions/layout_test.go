@@ -116,7 +116,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/rivo/uniseg":                               {"shared/thread", "scripts/workspace/user"},
 		"github.com/itchyny/gojq":                              {"scripts/workspace/user"},
 		"github.com/go-json-experiment/json":                   {"shared/schema"},
-		"golang.org/x/text":                                    {"functions/plan", "shared/thread", "scripts/workspace/convert"},
+		"golang.org/x/text":                                    {"functions/plan", "shared/tabular", "shared/thread"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":                  {"infra/cdk", "infra/workspace"},
 		"github.com/aws/constructs-go/constructs/v10":          {"infra/cdk", "infra/workspace"},
 		"github.com/aws/jsii-runtime-go":                       {"infra/cdk", "infra/workspace"},
@@ -179,8 +179,8 @@ func TestLayout(t *testing.T) {
 // layers lists the packages of shared in layers, the lowest first. A package may import only
 // packages from lower layers.
 var layers = [][]string{
-	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "tabular", "thread", "timestamp"},
-	{"auth", "gateway", "schema", "testkit/engine"},
+	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
+	{"auth", "gateway", "schema", "tabular", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},
 	{"claim", "keys", "record"},

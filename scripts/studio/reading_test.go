@@ -142,3 +142,25 @@ func TestTypedNumbersOfGoals(t *testing.T) {
 		t.Errorf("the target after the undo is %v, want 1.204", got)
 	}
 }
+
+// Ensure the form for pasted reviews asks how dates with two readings are meant, keeps the answer in
+// its preview, and stores the reviews with it.
+func TestPastedDates(t *testing.T) {
+	t.Parallel()
+	w := newTestStudio(t)
+	form := formValues(t, w.page(t, "/reviews/paste"), "paste")
+	form.Set("reviews", "text,date\nGood,01/02/2026")
+	form.Set("source", "reddit")
+	form.Set("do", "preview")
+	_, body := w.submit(t, "/reviews/paste", form)
+	checkContains(t, "question", body, "Nothing is stored yet", "01/02/2026 is", "1 February", "2 January", `value="MM/DD/YYYY"`)
+	form.Set("dateFormat", "MM/DD/YYYY")
+	_, body = w.submit(t, "/reviews/paste", form)
+	checkContains(t, "preview", body, "1 review found", `name="dateFormat" value="MM/DD/YYYY"`)
+	form.Set("do", "store")
+	w.submit(t, "/reviews/paste", form)
+	reviews := w.list(t, "/feedback")
+	if len(reviews) != 1 || reviews[0].(map[string]any)["postedAt"] != "2026-01-02T00:00:00.000Z" {
+		t.Errorf("stored reviews %v", reviews)
+	}
+}

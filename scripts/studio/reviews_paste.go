@@ -26,8 +26,10 @@ type pasteData struct {
 	Rows      []pasteRow
 	Rest      int // the number of reviews that the preview leaves out
 	Problems  []paste.Problem
-	More      int    // the number of problems that the preview leaves out
-	Complaint string // why the text cannot be read; empty if it can
+	More      int      // the number of problems that the preview leaves out
+	Reading   *reading // asks how the dates are meant; nil if they have one reading
+	Kept      []fact   // answers about earlier readings
+	Complaint string   // why the text cannot be read; empty if it can
 	Failure   *failure
 	Stored    int // how many reviews were stored before the failure
 }
@@ -78,7 +80,12 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	if !slices.Contains(d.Sources, source) {
 		source = d.Sources[0]
 	}
-	records, problems, err := paste.Reviews(d.Text, source, v.clock().Location)
+	records, problems, err := paste.Reviews(d.Text, source, v.clock().Location, answersOf(sent))
+	if c := (&formChanges{sent: sent}); c.ask(err) {
+		d.Reading = c.check().Reading
+		return withStatus(0)
+	}
+	d.Kept = keepAnswers(sent, nil)
 	if err != nil {
 		d.Complaint = upperFirst(err.Error()) + "."
 		return withStatus(http.StatusBadRequest)

@@ -38,9 +38,9 @@ func TestReviews(t *testing.T) {
 		"Google Play's API": {`{"reviews":[{"reviewId":"gp1","authorName":"Cy","comments":[{"userComment":{"text":"Fine","starRating":4,"reviewerLanguage":"en","appVersionName":"2.0","lastModified":{"seconds":"1763717000"}}},{"developerComment":{"text":"Thanks"}}]}]}`,
 			[]string{"google_play|gp1|4||Fine|Cy|2025-11-21T09:23:20Z|2.0|en"}},
 		"App Store's API": {`{"data":[{"type":"customerReviews","id":"as1","attributes":{"rating":3,"title":"So","body":"So so","reviewerNickname":"Di","createdDate":"2026-08-09T18:20:34-07:00","territory":"USA"},"relationships":{"response":{"data":{"id":"other"}}}}]}`,
-			[]string{"app_store|as1|3|So|So so|Di|2026-08-10T01:20:34Z||USA"}},
+			[]string{"app_store|as1|3|So|So so|Di|2026-08-10T01:20:34Z||US"}},
 	} {
-		records, problems, err := paste.Reviews(c.text, client.FeedbackSourceGooglePlay, time.UTC)
+		records, problems, err := paste.Reviews(c.text, client.FeedbackSourceGooglePlay, time.UTC, tabular.Answers{})
 		if err != nil || len(problems) > 0 {
 			t.Errorf("%s: problems %v, error %v", name, problems, err)
 		}
@@ -62,7 +62,7 @@ func TestReviews(t *testing.T) {
 func TestReviewsWithoutID(t *testing.T) {
 	t.Parallel()
 	read := func(text string) []client.PushFeedbackRecord {
-		records, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC)
+		records, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC, tabular.Answers{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestReviewsWithoutID(t *testing.T) {
 func TestReviewsZone(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("west", -8*60*60)
-	records, _, err := paste.Reviews("text,date\nGood,2026-11-20\nGood,2026-11-20T00:00:00Z", client.FeedbackSourceReddit, zone)
+	records, _, err := paste.Reviews("text,date\nGood,2026-11-20\nGood,2026-11-20T00:00:00Z", client.FeedbackSourceReddit, zone, tabular.Answers{})
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%d reviews, error %v", len(records), err)
 	}
@@ -93,7 +93,7 @@ func TestReviewsZone(t *testing.T) {
 // read.
 func TestReviewsProblems(t *testing.T) {
 	t.Parallel()
-	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,11/12/2026,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore, time.UTC)
+	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,someday,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore, time.UTC, tabular.Answers{})
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%d reviews, error %v, want 2", len(records), err)
 	}
@@ -107,9 +107,51 @@ func TestReviewsProblems(t *testing.T) {
 		t.Errorf("%d problems, want %d", len(problems), len(want))
 	}
 	for text, message := range map[string]string{"": "paste", "Great app!": "must name the columns", `{"a": 1}`: "no list", "[{": "not valid JSON"} {
-		if _, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC); err == nil || !strings.Contains(err.Error(), message) {
+		if _, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC, tabular.Answers{}); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%q: error %v, want %q", text, err, message)
 		}
+	}
+}
+
+// Ensure the dates of a table are decided as a whole: a date with one reading decides for the others,
+// and without one nothing is guessed. JSON is never asked about.
+func TestReviewsDates(t *testing.T) {
+	t.Parallel()
+	read := func(text string, answers tabular.Answers) string {
+		records, problems, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC, answers)
+		got := ""
+		for _, r := range records {
+			got += r.PostedAt.Or(time.Time{}).Format(time.DateOnly) + " "
+		}
+		return fmt.Sprint(got, problems, err)
+	}
+	format, err := tabular.ParseFormat("DD.MM.YYYY")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text    string
+		answers tabular.Answers
+		want    string
+	}{
+		{"text,date\nGood,11/12/2026\nBad,13/12/2026", tabular.Answers{}, "2026-12-11 2026-12-13 [] <nil>"},
+		{"text,date\nGood,11.12.2026\nBad,", tabular.Answers{}, `[] "11.12.2026" could be 11 December or 12 November`},
+		{"text,date\nGood,11.12.2026\nBad,", tabular.Answers{DateFormat: format}, "2026-12-11 0001-01-01 [] <nil>"},
+		{`[{"text": "Good", "date": "11/12/2026"}]`, tabular.Answers{}, `[{1 has the date "11/12/2026": write it like 2026-11-22}] <nil>`},
+	} {
+		if got := read(c.text, c.answers); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// Ensure a listing of Reddit is recognised, and what the importer leaves out is listed.
+func TestReviewsFromReddit(t *testing.T) {
+	t.Parallel()
+	records, problems, err := paste.Reviews(`{"kind": "Listing", "data": {"children": [{"kind": "t3", "data": {"name": "t3_a", "title": "Hello", "created_utc": 1763717000}},
+		{"kind": "t1", "data": {"name": "t1_b", "body": "[deleted]"}}]}}`, client.FeedbackSourceAppStore, time.UTC, tabular.Answers{})
+	if err != nil || len(records) != 1 || text(records[0]) != "reddit|t3_a|0|Hello|||2025-11-21T09:23:20Z||" || fmt.Sprint(problems) != "[{2 is left out: deleted by the author or a moderator}]" {
+		t.Errorf("reviews %v, problems %v, error %v", records, problems, err)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"growthworkspace/shared/tabular"
 )
 
 // Result contains the records and problems of the converted files.
@@ -63,8 +65,8 @@ func withFileName(name string, err error) error {
 	case errors.As(err, &p):
 		p.File = name
 		return p
-	case IsEncodingError(err):
-		return fmt.Errorf("%s: %s", name, EncodingMessage)
+	case tabular.IsEncodingError(err):
+		return fmt.Errorf("%s: %s", name, tabular.EncodingMessage)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/tabular"
 )
 
 // Kinds registers the flag of the kind "lighthouse", and returns the kind.
@@ -128,7 +129,7 @@ func convertReport(ctx context.Context, in convert.Input, out *convert.Output, s
 func explainJSON(err error, offset int64) error {
 	var wrongType *json.UnmarshalTypeError
 	switch {
-	case convert.IsEncodingError(err):
+	case tabular.IsEncodingError(err):
 		return err
 	case errors.Is(err, io.EOF):
 		return errors.New("is empty")

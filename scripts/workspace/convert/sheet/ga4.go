@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/tabular"
 )
 
@@ -97,18 +98,18 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	if m.Decimal == "" {
 		m.Decimal = "."
 	}
-	text, err := openText(in, m.Encoding)
+	text, err := tabular.OpenText(in, m.Encoding)
 	if err != nil {
 		return err
 	}
 	dates := &ga4Dates{}
-	s := newSource(text)
-	s.comment, s.hasTables, s.onComment, s.skip, s.encoding = "#", true, dates.readComment, m.SkipLines, m.Encoding
+	s := tabular.NewSource(text)
+	s.Comment, s.HasTables, s.OnComment, s.Skip, s.Encoding, s.NamesFlags, s.Nearest = "#", true, dates.readComment, m.SkipLines, m.Encoding, true, schema.Nearest
 	found, withDay := map[string]bool{}, 0
 	for {
-		t, err := openTable(s, "")
+		t, err := tabular.OpenTable(s, "")
 		if errors.Is(err, io.EOF) {
-			if !s.nextTable() {
+			if !s.NextTable() {
 				break
 			}
 			continue
@@ -123,7 +124,7 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		if hasDay {
 			withDay++
 		}
-		if !s.nextTable() {
+		if !s.NextTable() {
 			break
 		}
 	}
@@ -141,8 +142,8 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 // convertGA4Table converts one table. hasDay reports whether the table has a column for the day. If
 // it has none, convertGA4Table skips its rows. It records in found which of the mapping's columns
 // the table has.
-func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, out *convert.Output) (hasDay bool, err error) {
-	dayIndex := slices.IndexFunc(t.header, func(h string) bool {
+func convertGA4Table(ctx context.Context, t *tabular.Table, m mapping, dates *ga4Dates, found map[string]bool, out *convert.Output) (hasDay bool, err error) {
+	dayIndex := slices.IndexFunc(t.Header, func(h string) bool {
 		if m.DateColumn != "" {
 			return strings.EqualFold(h, m.DateColumn)
 		}
@@ -151,7 +152,7 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	tableMapping := m
 	tableMapping.Metrics, tableMapping.Fields = map[string]string{}, map[string]string{}
 	hasColumn := func(column string) bool {
-		return slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(column)) })
+		return slices.ContainsFunc(t.Header, func(h string) bool { return strings.EqualFold(h, tabular.CleanHeading(column)) })
 	}
 	for column, key := range m.Metrics {
 		if hasColumn(column) {
@@ -160,7 +161,7 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	}
 	if dayIndex < 0 || len(m.Metrics) > 0 && len(tableMapping.Metrics) == 0 {
 		for {
-			if err := t.read(); errors.Is(err, io.EOF) {
+			if err := t.Read(); errors.Is(err, io.EOF) {
 				return false, nil
 			} else if err != nil {
 				return false, err
@@ -174,17 +175,17 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 			delete(tableMapping.Fields, field)
 		}
 	}
-	tableMapping.DateColumn = t.header[dayIndex]
+	tableMapping.DateColumn = t.Header[dayIndex]
 	for _, column := range tableMapping.columns() {
 		found[strings.ToLower(column)] = true
 	}
 	for { // skip rows of totals: they have one cell more than the header, or only numbers and no day
-		err = t.next()
-		var bad rowProblem
+		err = t.Next()
+		var bad tabular.RowProblem
 		switch {
 		case errors.Is(err, io.EOF):
 			return true, nil
-		case errors.As(err, &bad) && slices.ContainsFunc(t.cells, isTotalWord), err == nil && tabular.IsBlank(t.cells[dayIndex]) && !slices.ContainsFunc(t.cells, isText):
+		case errors.As(err, &bad) && slices.ContainsFunc(t.Cells, isTotalWord), err == nil && tabular.IsBlank(t.Cells[dayIndex]) && !slices.ContainsFunc(t.Cells, isText):
 			out.Skip(reasonTotal)
 			continue
 		case errors.As(err, &bad):
@@ -211,7 +212,7 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	r.totalsHaveNoDay, r.nthDay = true, dates.nthDay
 	if dates.start.IsZero() {
 		r.nthDay = func(string) (time.Time, error) {
-			return time.Time{}, convert.Problem{Row: t.headerRow, Column: t.heading(dayIndex), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
+			return time.Time{}, convert.Problem{Row: t.HeaderRow, Column: t.Heading(dayIndex), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
 		}
 	}
 	if r.isTotal() {
@@ -223,11 +224,11 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 }
 
 // forTable returns the mapping without the values for columns that the table does not have.
-func (m mapping) forTable(t *table) mapping {
+func (m mapping) forTable(t *tabular.Table) mapping {
 	for _, values := range []*map[string]string{&m.Scales, &m.Units, &m.Currencies, &m.Aggregations} {
 		kept := maps.Clone(*values)
 		maps.DeleteFunc(kept, func(column, _ string) bool {
-			return column != "" && !slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(column)) })
+			return column != "" && !slices.ContainsFunc(t.Header, func(h string) bool { return strings.EqualFold(h, tabular.CleanHeading(column)) })
 		})
 		*values = kept
 	}
@@ -236,14 +237,14 @@ func (m mapping) forTable(t *table) mapping {
 
 // addGA4Columns maps the columns of a table based on its first row. The columns up to the last one
 // that contains text are dimensions. The columns after it are metrics.
-func (m *mapping) addGA4Columns(t *table, dayIndex int) {
+func (m *mapping) addGA4Columns(t *tabular.Table, dayIndex int) {
 	last := dayIndex
-	for i, cell := range t.cells[:len(t.header)] {
+	for i, cell := range t.Cells[:len(t.Header)] {
 		if i != dayIndex && isText(cell) {
 			last = max(last, i)
 		}
 	}
-	for i, heading := range t.header {
+	for i, heading := range t.Header {
 		switch name := keyPart(heading); {
 		case i == dayIndex || heading == "":
 		case i <= last:

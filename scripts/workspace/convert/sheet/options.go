@@ -219,7 +219,7 @@ func (m mapping) columns() []string {
 // its own.
 func forColumn(values map[string]string, column string) string {
 	for name, value := range values {
-		if name != "" && strings.EqualFold(cleanHeading(name), cleanHeading(column)) {
+		if name != "" && strings.EqualFold(tabular.CleanHeading(name), tabular.CleanHeading(column)) {
 			return value
 		}
 	}

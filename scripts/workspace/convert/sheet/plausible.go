@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/tabular"
 )
 
 // plausibleSeries describes the columns of the visitors file. The number of visitors has the
@@ -57,12 +59,12 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 	if m.Decimal == "" {
 		m.Decimal = "."
 	}
-	magic := make([]byte, len(zipMagic))
+	magic := make([]byte, len(tabular.ZipMagic))
 	if _, err := in.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read: %w", err)
 	}
-	if string(magic) != zipMagic {
-		text, err := openText(in, m.Encoding)
+	if string(magic) != tabular.ZipMagic {
+		text, err := tabular.OpenText(in, m.Encoding)
 		if err != nil {
 			return err
 		}
@@ -147,7 +149,9 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 	if name != "" {
 		suffix = " of " + name
 	}
-	t, err := openTable(newSource(text), suffix)
+	s := tabular.NewSource(text)
+	s.NamesFlags, s.Nearest = true, schema.Nearest
+	t, err := tabular.OpenTable(s, suffix)
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: has no header", name)
 	}
@@ -157,12 +161,12 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 	if m.DateColumn == "" {
 		m.DateColumn = "date"
 	}
-	isSum := slices.Contains(t.header, "bounces") // a site export
+	isSum := slices.Contains(t.Header, "bounces") // a site export
 	keys := m.Metrics
 	if len(keys) == 0 {
 		keys = map[string]string{}
 	}
-	for _, heading := range t.header {
+	for _, heading := range t.Header {
 		known, ok := plausibleSeries[heading]
 		if !ok {
 			continue
@@ -179,7 +183,7 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 		}
 	}
 	if len(keys) == 0 {
-		return t.missingColumnError("visitors")
+		return t.MissingColumn("visitors")
 	}
 	m.Metrics = keys
 	r, err := newRowConverter(t, m.forTable(t), out)

@@ -25,7 +25,7 @@ import (
 type rowConverter struct {
 	mapping
 
-	table          *table
+	table          *tabular.Table
 	out            *convert.Output
 	target         *target
 	dateFormat     tabular.Format
@@ -74,7 +74,7 @@ type metricColumn struct {
 
 // newRowConverter prepares the conversion of a table's rows. It returns an error if the mapping
 // does not fit the table.
-func newRowConverter(t *table, m mapping, out *convert.Output) (*rowConverter, error) {
+func newRowConverter(t *tabular.Table, m mapping, out *convert.Output) (*rowConverter, error) {
 	kind, err := newTarget(m.Type)
 	if err != nil {
 		return nil, err
@@ -91,10 +91,10 @@ func newRowConverter(t *table, m mapping, out *convert.Output) (*rowConverter, e
 		return nil, err
 	}
 	if m.IDColumn != "" {
-		if r.idIndex, err = t.find(m.IDColumn); err != nil {
+		if r.idIndex, err = t.Find(m.IDColumn); err != nil {
 			return nil, err
 		}
-		r.columnsByField["id"], r.columnsByField["externalId"] = t.heading(r.idIndex), t.heading(r.idIndex)
+		r.columnsByField["id"], r.columnsByField["externalId"] = t.Heading(r.idIndex), t.Heading(r.idIndex)
 	}
 	if err := r.setColumns(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ const dimsPrefix = "dims."
 
 func (r *rowConverter) setColumns() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
-		at, err := r.table.find(r.Fields[name])
+		at, err := r.table.Find(r.Fields[name])
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (r *rowConverter) setColumns() error {
 		if err != nil {
 			return err
 		}
-		r.columnsByField[name] = r.table.heading(at)
+		r.columnsByField[name] = r.table.Heading(at)
 		if r.target.name == typePoint && (name == "ts" || name == "value") {
 			continue // setMetrics handles these
 		}
@@ -158,17 +158,17 @@ func (r *rowConverter) setColumns() error {
 	if err != nil {
 		return err
 	}
-	at, err := r.table.find(r.DateColumn)
+	at, err := r.table.Find(r.DateColumn)
 	if err != nil {
 		return err
 	}
-	r.columnsByField[name] = r.table.heading(at)
+	r.columnsByField[name] = r.table.Heading(at)
 	r.addColumn(at, r.target.fields[name])
 	return nil
 }
 
 func (r *rowConverter) addColumn(index int, f field) {
-	cells := r.table.column(index)
+	cells := r.table.Column(index)
 	r.columns = append(r.columns, fieldColumn{index, f, tabular.NewNumbers(r.Decimal, cells), tabular.NewDates(r.dateFormat, r.zone, cells)})
 }
 
@@ -206,11 +206,11 @@ func (r *rowConverter) setMetrics() error {
 		return errors.New("a metric-point needs a day: name its column with --date-column")
 	}
 	var err error
-	if r.dateIndex, err = r.table.find(dateColumn); err != nil {
+	if r.dateIndex, err = r.table.Find(dateColumn); err != nil {
 		return err
 	}
-	r.pointDates = tabular.NewDates(r.dateFormat, r.zone, r.table.column(r.dateIndex))
-	r.columnsByField["ts"] = r.table.heading(r.dateIndex)
+	r.pointDates = tabular.NewDates(r.dateFormat, r.zone, r.table.Column(r.dateIndex))
+	r.columnsByField["ts"] = r.table.Heading(r.dateIndex)
 	r.grain = string(metrics.GrainDay)
 	if grain, ok := r.constantValues["grain"].(string); ok {
 		r.grain = grain
@@ -236,7 +236,9 @@ func (r *rowConverter) setMetrics() error {
 	slices.SortFunc(r.metrics, func(a, b metricColumn) int { return a.index - b.index })
 	for flag, values := range map[string]map[string]string{"scale": r.Scales, "unit": r.Units, "currency": r.Currencies, "aggregation": r.Aggregations} {
 		for column := range values {
-			if column != "" && !slices.ContainsFunc(r.metrics, func(c metricColumn) bool { return strings.EqualFold(r.table.header[c.index], cleanHeading(column)) }) {
+			if column != "" && !slices.ContainsFunc(r.metrics, func(c metricColumn) bool {
+				return strings.EqualFold(r.table.Header[c.index], tabular.CleanHeading(column))
+			}) {
 				return fmt.Errorf("--%s %s: is not a column of --metric", flag, column)
 			}
 		}
@@ -245,19 +247,19 @@ func (r *rowConverter) setMetrics() error {
 }
 
 func (r *rowConverter) addMetric(column, key string) error {
-	at, err := r.table.find(column)
+	at, err := r.table.Find(column)
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
+	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.Column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
 	if text := forColumn(r.Scales, column); text != "" {
 		if c.scale, err = parseScale(text); err != nil {
 			return err
 		}
 	}
-	c.columnsByField["value"], c.columnsByField["currency"] = r.table.heading(at), r.table.heading(at)
+	c.columnsByField["value"], c.columnsByField["currency"] = r.table.Heading(at), r.table.Heading(at)
 	if r.Fields["metricKey"] == "" {
-		c.columnsByField["metricKey"] = r.table.heading(at)
+		c.columnsByField["metricKey"] = r.table.Heading(at)
 	}
 	r.metrics = append(r.metrics, c)
 	return r.emitDefinition(column, key, c)
@@ -276,7 +278,7 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 		return errors.New("--unit and --aggregation need --metric COLUMN=KEY, because the rows have metrics of their own")
 	}
 	fields := map[string]any{
-		"id": digestID(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
+		"id": digestID(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.Header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
 	if unit != "" {
 		fields["unit"] = unit
@@ -286,16 +288,16 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 	}
 	columnsByField := maps.Clone(c.columnsByField)
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {
-		columnsByField[name] = r.table.heading(c.index)
+		columnsByField[name] = r.table.Heading(c.index)
 	}
 	r.defined[key] = true
-	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: columnsByField})
+	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.HeaderRow, Columns: columnsByField})
 }
 
 func (r *rowConverter) convertAll(ctx context.Context) error {
 	for {
-		err := r.table.next()
-		var bad rowProblem
+		err := r.table.Next()
+		var bad tabular.RowProblem
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -307,7 +309,7 @@ func (r *rowConverter) convertAll(ctx context.Context) error {
 		case err == nil:
 			err = r.convert()
 		}
-		if err == nil && r.table.row%1000 == 0 {
+		if err == nil && r.table.Row%1000 == 0 {
 			err = ctx.Err()
 		}
 		if err != nil {
@@ -338,7 +340,7 @@ func isTotalWord(cell string) bool {
 // in totalWords instead of the date, or no date and such a label in a different cell, or neither if
 // totalsHaveNoDay is set.
 func (r *rowConverter) isTotal() bool {
-	cells := r.table.cells
+	cells := r.table.Cells
 	if r.dateIndex < 0 || r.dateIndex >= len(cells) {
 		return false
 	}
@@ -351,7 +353,7 @@ func (r *rowConverter) isTotal() bool {
 
 // hasSkipWord reports whether a cell of the current row is one of the words in --skip-rows.
 func (r *rowConverter) hasSkipWord() bool {
-	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
+	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.Cells, func(cell string) bool {
 		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
 	})
 }
@@ -375,14 +377,14 @@ func (r *rowConverter) convert() error {
 	}
 	key := ""
 	if r.idIndex >= 0 {
-		if key = strings.TrimSpace(r.table.cells[r.idIndex]); key == "" {
-			return r.out.Report(r.table.problem(r.idIndex, "is empty, but identifies the record"))
+		if key = strings.TrimSpace(r.table.Cells[r.idIndex]); key == "" {
+			return r.out.Report(r.table.Problem(r.idIndex, "is empty, but identifies the record"))
 		}
 	}
 	if err := r.target.identify(fields, key); err != nil {
-		return r.out.Report(r.table.problem(-1, err.Error()))
+		return r.out.Report(r.table.Problem(-1, err.Error()))
 	}
-	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.columnsByField}
+	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.Row, Columns: r.columnsByField}
 	if key != "" || r.Fields["externalId"] != "" { // without a key and an externalId, the record is identified by a digest of its fields, so its versions cannot differ
 		record.Identity, record.Version = identityOf(fields)
 	}
@@ -398,12 +400,12 @@ func (r *rowConverter) convert() error {
 func (r *rowConverter) fields() (map[string]any, error) {
 	fields := maps.Clone(r.constantValues)
 	for _, c := range r.columns {
-		value, err := c.field.value(r.table.cells[c.index], c.numbers, c.dates)
+		value, err := c.field.value(r.table.Cells[c.index], c.numbers, c.dates)
 		switch {
 		case errors.Is(err, tabular.ErrEmpty):
 		case err != nil:
 			fields = nil
-			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
+			if err := r.out.Report(r.table.Problem(c.index, err.Error())); err != nil {
 				return nil, err
 			}
 		case fields != nil:
@@ -487,10 +489,10 @@ const shapesMax = 20_000
 func (r *rowConverter) shape() (*pointShape, error) {
 	r.shapeKey = r.shapeKey[:0]
 	for _, c := range r.columns {
-		r.shapeKey = append(append(r.shapeKey, r.table.cells[c.index]...), 0)
+		r.shapeKey = append(append(r.shapeKey, r.table.Cells[c.index]...), 0)
 	}
 	for _, d := range r.dims {
-		r.shapeKey = append(append(r.shapeKey, r.table.cells[d.index]...), 0)
+		r.shapeKey = append(append(r.shapeKey, r.table.Cells[d.index]...), 0)
 	}
 	if known := r.shapes[string(r.shapeKey)]; known != nil {
 		return known, nil
@@ -502,7 +504,7 @@ func (r *rowConverter) shape() (*pointShape, error) {
 	r.setDefaults(fields)
 	dims := map[string]string{}
 	for _, d := range r.dims {
-		if text := strings.TrimSpace(r.table.cells[d.index]); text != "" {
+		if text := strings.TrimSpace(r.table.Cells[d.index]); text != "" {
 			dims[d.name] = text
 		}
 	}
@@ -550,7 +552,7 @@ func (r *rowConverter) convertPoints() error {
 		return ofFile
 	}
 	if err != nil {
-		return r.out.Report(r.table.problem(r.dateIndex, err.Error()))
+		return r.out.Report(r.table.Problem(r.dateIndex, err.Error()))
 	}
 	for i, c := range r.metrics {
 		value, err := r.metricValue(c)
@@ -564,7 +566,7 @@ func (r *rowConverter) convertPoints() error {
 		if err == nil {
 			err = r.emitPoint(shape, i, day, value)
 		} else {
-			err = r.out.Report(r.table.problem(c.index, err.Error()))
+			err = r.out.Report(r.table.Problem(c.index, err.Error()))
 		}
 		if err != nil {
 			return err
@@ -584,7 +586,7 @@ func (r *rowConverter) emitPoint(s *pointShape, column int, day time.Time, value
 		line := append(r.line[:0], s.prefix[column]...)
 		line = append(day.AppendFormat(line, time.DateOnly), `T00:00:00.000Z","value":`...)
 		r.line = append(append(line, number...), '}')
-		return r.out.EmitChecked(typePoint, r.table.row, r.line)
+		return r.out.EmitChecked(typePoint, r.table.Row, r.line)
 	}
 	c := r.metrics[column]
 	point := maps.Clone(s.fields)
@@ -602,7 +604,7 @@ func (r *rowConverter) emitPoint(s *pointShape, column int, day time.Time, value
 	}
 	point["ts"], point["value"] = convert.FormatTime(day), value
 	before := r.out.Problems()
-	err = r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsByField})
+	err = r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.Row, Columns: c.columnsByField})
 	if r.out.Problems() == before {
 		s.prefix[column] = append(prefix[:len(prefix)-1], `,"ts":"`...) // no other property sorts after ts and value
 	}
@@ -611,7 +613,7 @@ func (r *rowConverter) emitPoint(s *pointShape, column int, day time.Time, value
 
 // day returns the day of the current row.
 func (r *rowConverter) day() (time.Time, error) {
-	cell := r.table.cells[r.dateIndex]
+	cell := r.table.Cells[r.dateIndex]
 	var date tabular.Date
 	var err error
 	if r.nthDay != nil && !tabular.IsBlank(cell) && isNthDay(cell) {
@@ -632,7 +634,7 @@ func (r *rowConverter) day() (time.Time, error) {
 
 // metricValue returns the value of a cell in the unit of its metric.
 func (r *rowConverter) metricValue(c metricColumn) (float64, error) {
-	n, err := c.numbers.Read(r.table.cells[c.index])
+	n, err := c.numbers.Read(r.table.Cells[c.index])
 	if err == nil {
 		err = n.CheckCurrency(c.currency)
 	}
@@ -641,7 +643,7 @@ func (r *rowConverter) metricValue(c metricColumn) (float64, error) {
 	}
 	value, err := n.Value(c.scale)
 	if err == nil && c.isMinor && value != math.Trunc(value) {
-		return 0, fmt.Errorf("%s is not a whole number of %s, such as cents: multiply the column with --scale", r.table.cells[c.index], unitMinor)
+		return 0, fmt.Errorf("%s is not a whole number of %s, such as cents: multiply the column with --scale", r.table.Cells[c.index], unitMinor)
 	}
 	return value, err
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/tabular"
 )
 
 // Kinds registers the flags of the kinds "csv", "ga4" and "plausible", and returns the kinds.
@@ -51,22 +53,22 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	case m.Separator != "":
 		separator = m.Separator[0]
 	default:
-		sample, err := openText(in, m.Encoding)
+		sample, err := tabular.OpenText(in, m.Encoding)
 		if err != nil {
 			return err
 		}
-		if separator, skip, err = findSeparator(sample, m.Comment, skip, m.columns()); err != nil {
+		if separator, skip, err = tabular.FindSeparator(sample, m.Comment, skip, m.columns()); err != nil {
 			return err
 		}
 	}
-	open := func() (*table, error) {
-		text, err := openText(in, m.Encoding)
+	open := func() (*tabular.Table, error) {
+		text, err := tabular.OpenText(in, m.Encoding)
 		if err != nil {
 			return nil, err
 		}
-		s := newSource(text)
-		s.separator, s.skip, s.comment, s.encoding = separator, skip, m.Comment, m.Encoding
-		return openTable(s, "")
+		s := tabular.NewSource(text)
+		s.Separator, s.Skip, s.Comment, s.Encoding, s.NamesFlags, s.Nearest = separator, skip, m.Comment, m.Encoding, true, schema.Nearest
+		return tabular.OpenTable(s, "")
 	}
 	t, err := open()
 	if errors.Is(err, io.EOF) {
@@ -75,7 +77,7 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	if err != nil {
 		return err
 	}
-	t.reopen = open
+	t.Reopen = open
 	r, err := newRowConverter(t, m, out)
 	if err != nil {
 		return err

@@ -227,6 +227,10 @@ func TestCSV(t *testing.T) {
 			name: "an encoding that is not that of the file", text: "Day,A,B\n2026-08-10,1,\xff\xff\n", flags: []string{"--metric", "A=a", "--encoding", "shift_jis"},
 			problem: "t.csv, row 2, column B: has bytes that are invalid in --encoding shift_jis: choose another encoding",
 		},
+		{
+			name: "half a surrogate pair", text: "\xff\xfeD\x00a\x00y\x00,\x00A\x00\n\x002\x000\x00,\x00\x3d\xd8x\x00\n\x00", flags: []string{"--metric", "A=a"},
+			problem: "t.csv, row 2, column A: has half a surrogate pair, which is no character of UTF-16",
+		},
 		{name: "a workbook", text: "PK\x03\x04...", flags: []string{"--metric", "A=a"}, problem: "t.csv: is a workbook or a zip archive: save the sheet as CSV"},
 		{name: "no file", text: "", flags: []string{"--metric", "A=a"}, problem: "t.csv: is empty"},
 		{name: "a formula", text: "Day,A\n2026-08-10,=SUM(B1:B9)\n", flags: []string{"--metric", "A=a"}, problem: "t.csv, row 2, column A: is a formula; export the values of the sheet"},

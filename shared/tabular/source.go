@@ -1,4 +1,4 @@
-package sheet
+package tabular
 
 import (
 	"bufio"
@@ -12,26 +12,30 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
-
-	"growthworkspace/scripts/workspace/convert"
 )
 
 // rowBytesMax is the maximum size of a row. Without a limit, an unclosed quote would read the rest
 // of the file into memory. A record may be 350 KB long.
 const rowBytesMax = 1 << 20
 
-// source passes the lines of a file to a csv.Reader. It replaces lines that are not part of a table
+// Source passes the lines of a file to a csv.Reader. It replaces lines that are not part of a table
 // with empty ones, so that the reader's line numbers match the file's.
-type source struct {
-	in        *bufio.Reader
-	separator byte
-	encoding  string // the value of --encoding; empty for UTF-8 and UTF-16
-	comment   string // lines with this prefix are not part of a table; if empty, there are none
-	skip      int    // the number of lines before the table
-	hasTables bool   // whether the file may have several tables, each of which ends at an empty line or a comment
-	onComment func(line string)
+type Source struct {
+	Separator byte
+	Encoding  string // the encoding that the user has named; empty for UTF-8 and UTF-16
+	Comment   string // lines with this prefix are not part of a table; if empty, there are none
+	Skip      int    // the number of lines before the table
+	HasTables bool   // whether the file may have several tables, each of which ends at an empty line or a comment
+	OnComment func(line string)
 
-	row      int    // the row of the current line, from 1; a row may have several lines
+	IsLazy     bool                                     // whether a quote inside a cell is an ordinary character, as in rows that were copied from a spreadsheet
+	IsRagged   bool                                     // whether rows may have fewer cells than the header
+	NamesFlags bool                                     // whether messages name the flags of the command line
+	Nearest    func(name string, names []string) string // the name that the user may have meant; may be nil
+
+	in       *bufio.Reader
+	row      int // the row of the current line, from 1; a row may have several lines
+	isUTF16  bool
 	line     int    // the number of the current line, from 1
 	text     []byte // the part of the current line that Read has not returned yet
 	err      error
@@ -44,13 +48,26 @@ type source struct {
 	quoteCell int // the index of the cell with the last opening quote
 }
 
-// newSource returns a source that reads UTF-8 from in.
-func newSource(in io.Reader) *source {
-	return &source{in: bufio.NewReaderSize(in, 64<<10), separator: ','}
+// NewSource returns a source that reads UTF-8 from in.
+func NewSource(in io.Reader) *Source {
+	content := in
+	if wrapped, ok := in.(carriageReturnReader); ok {
+		content = wrapped.in
+	}
+	_, isUTF16 := content.(*utf16Reader)
+	return &Source{in: bufio.NewReaderSize(in, 64<<10), Separator: ',', isUTF16: isUTF16}
 }
 
-// nextTable continues after the end of a table. It reports whether there may be another table.
-func (s *source) nextTable() bool {
+// nearest returns the name that the user may have meant, or an empty string.
+func (s *Source) nearest(name string, names []string) string {
+	if s.Nearest == nil {
+		return ""
+	}
+	return s.Nearest(name, names)
+}
+
+// NextTable continues after the end of a table. It reports whether there may be another table.
+func (s *Source) NextTable() bool {
 	if s.err != nil {
 		return false
 	}
@@ -59,7 +76,7 @@ func (s *source) nextTable() bool {
 }
 
 // Read implements io.Reader. It returns at most one line, and io.EOF at the end of a table.
-func (s *source) Read(p []byte) (int, error) {
+func (s *Source) Read(p []byte) (int, error) {
 	for len(s.text) == 0 {
 		if s.ended {
 			return 0, io.EOF
@@ -77,7 +94,7 @@ func (s *source) Read(p []byte) (int, error) {
 var emptyLine = []byte("\n")
 
 // readLine reads the next line into text, or sets err or ended.
-func (s *source) readLine() {
+func (s *Source) readLine() {
 	raw, err := s.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		long := bytes.Clone(raw)
@@ -110,7 +127,7 @@ func (s *source) readLine() {
 	}
 	s.started = true
 	at := indexInvalidUTF8(raw)
-	if at < 0 && s.encoding != "" {
+	if at < 0 && s.Encoding != "" {
 		at = bytes.Index(raw, []byte("\ufffd")) // the decoder replaces bytes that are invalid in the encoding with this character
 	}
 	if at >= 0 {
@@ -119,7 +136,7 @@ func (s *source) readLine() {
 	}
 	s.scanQuotes(raw)
 	if s.rowBytes += len(raw); s.rowBytes > rowBytesMax {
-		s.err = convert.Problem{Row: s.row, Message: "is longer than 1 MB"}
+		s.err = Problem{Row: s.row, Message: "is longer than 1 MB"}
 		if s.isQuoted {
 			s.err = s.quoteProblem("has a quote that is not closed within 1 MB")
 		}
@@ -130,17 +147,17 @@ func (s *source) readLine() {
 
 // skipIfOutside skips a line that begins outside quotes if it is not part of a table, and reports
 // whether it did. Read then returns an empty line in its place, or the table ends there.
-func (s *source) skipIfOutside(raw []byte) bool {
+func (s *Source) skipIfOutside(raw []byte) bool {
 	text := bytes.TrimRight(raw, "\r\n")
-	isComment := s.comment != "" && bytes.HasPrefix(text, []byte(s.comment))
-	if isComment && s.onComment != nil {
-		s.onComment(string(text[len(s.comment):]))
+	isComment := s.Comment != "" && bytes.HasPrefix(text, []byte(s.Comment))
+	if isComment && s.OnComment != nil {
+		s.OnComment(string(text[len(s.Comment):]))
 	}
 	isEmpty := len(bytes.Trim(text, " \t,;")) == 0
-	if s.line > s.skip && !isComment && !isEmpty {
+	if s.line > s.Skip && !isComment && !isEmpty {
 		return false
 	}
-	if s.hasTables && s.started {
+	if s.HasTables && s.started {
 		s.ended = true
 		return true
 	}
@@ -149,17 +166,18 @@ func (s *source) skipIfOutside(raw []byte) bool {
 }
 
 // scanQuotes tracks the quotes in a line, to know in which cell a quoted part begins.
-func (s *source) scanQuotes(raw []byte) {
+func (s *Source) scanQuotes(raw []byte) {
 	if !s.isQuoted && bytes.IndexByte(raw, '"') < 0 {
 		return
 	}
-	for _, c := range raw {
+	for i, c := range raw {
 		switch {
+		case c == '"' && s.IsLazy && !s.isQuoted && i > 0 && raw[i-1] != s.Separator: // an ordinary character
 		case c == '"':
 			if s.isQuoted = !s.isQuoted; s.isQuoted {
 				s.quoteCell = s.cell
 			}
-		case c == s.separator && !s.isQuoted:
+		case c == s.Separator && !s.isQuoted:
 			s.cell++
 		}
 	}
@@ -174,7 +192,7 @@ type cellProblem struct {
 
 func (p cellProblem) Error() string { return p.message }
 
-func (s *source) quoteProblem(message string) error {
+func (s *Source) quoteProblem(message string) error {
 	return cellProblem{s.row, s.quoteCell, message}
 }
 
@@ -194,17 +212,17 @@ func indexInvalidUTF8(text []byte) int {
 }
 
 // encodingProblem returns the problem for a line that is not valid UTF-8, or not valid in the
-// encoding that --encoding names. at is the index of the first invalid byte. Without --encoding,
-// the message shows the word at that byte decoded from Windows-1252, the most common other
+// encoding that the user has named. at is the index of the first invalid byte. Without a
+// named encoding, the message shows the word at that byte decoded from Windows-1252, the most common other
 // encoding, so that the user can judge whether that is the right one.
-func (s *source) encodingProblem(raw []byte, at int) error {
+func (s *Source) encodingProblem(raw []byte, at int) error {
 	s.scanQuotes(raw[:at])
 	cell := s.cell
 	if bytes.IndexByte(raw[:at], '"') < 0 {
-		cell += bytes.Count(raw[:at], []byte{s.separator})
+		cell += bytes.Count(raw[:at], []byte{s.Separator})
 	}
-	if s.encoding != "" {
-		return cellProblem{s.row, cell, fmt.Sprintf("has bytes that are invalid in --encoding %s: choose another encoding", s.encoding)}
+	if s.Encoding != "" {
+		return cellProblem{s.row, cell, fmt.Sprintf("has bytes that are invalid in --encoding %s: choose another encoding", s.Encoding)}
 	}
 	isWord := func(c byte) bool { return c >= utf8.RuneSelf || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	from, to := at, at+1
@@ -214,6 +232,12 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 	for to < len(raw) && to-at < 20 && isWord(raw[to]) {
 		to++
 	}
+	if raw[at] == 0xff && s.isUTF16 {
+		return cellProblem{s.row, cell, "has half a surrogate pair, which is no character of UTF-16"}
+	}
+	if !s.NamesFlags {
+		return cellProblem{s.row, cell, EncodingMessage}
+	}
 	message := "is not UTF-8: name the encoding with --encoding"
 	if word, err := charmap.Windows1252.NewDecoder().Bytes(raw[from:to]); err == nil && !bytes.ContainsRune(word, utf8.RuneError) {
 		message = fmt.Sprintf("is not UTF-8: name the encoding, for example --encoding windows-1252, in which a word of the cell reads %q", word)
@@ -221,16 +245,16 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 	return cellProblem{s.row, cell, message}
 }
 
-// openText returns a reader that decodes a file to UTF-8 without a byte order mark. name is the
+// OpenText returns a reader that decodes a file to UTF-8 without a byte order mark. name is the
 // file's encoding. If it is empty, the file must be UTF-16 or UTF-8, and source checks that its
 // content is valid.
-func openText(in convert.Input, name string) (io.Reader, error) {
+func OpenText(in Input, name string) (io.Reader, error) {
 	head := make([]byte, min(in.Size, 4096))
 	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read: %w", err)
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte(zipMagic)):
+	case bytes.HasPrefix(head, []byte(ZipMagic)):
 		return nil, errors.New("is a workbook or a zip archive: save the sheet as CSV")
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, errors.New("is a workbook of Excel: save the sheet as CSV")
@@ -244,15 +268,15 @@ func openText(in convert.Input, name string) (io.Reader, error) {
 		}
 		return normaliseLineEndings(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
 	}
-	text, err := in.UncheckedText()
+	text, err := in.uncheckedText()
 	if err != nil {
 		return nil, err
 	}
 	return normaliseLineEndings(text, head), nil
 }
 
-// zipMagic is the start of every zip archive.
-const zipMagic = "PK\x03\x04"
+// ZipMagic is the start of every zip archive.
+const ZipMagic = "PK\x03\x04"
 
 // normaliseLineEndings converts carriage returns to newlines if the lines of a file end with only a
 // carriage return, as in files from old programs. head is the beginning of the file.

@@ -1,7 +1,6 @@
-package review
+package tabular
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/client"
 )
 
 // appStoreAttributes are the attributes of a review.
@@ -68,33 +67,33 @@ type appStoreReply struct {
 	at   time.Time
 }
 
-// convertAppStore converts pages of reviews. It reads the file twice, because the responses follow
+// readAppStore reads pages of reviews. It reads the file twice, because the responses follow
 // the reviews on a page.
-func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output) error {
+func readAppStore(in Input, out Reviews) error {
 	replyByReview, replyByResponse := map[string]appStoreReply{}, map[string]appStoreReply{}
-	_, err := convert.EachElement(in, convert.Elements{"included": func(number int, element json.RawMessage) error {
+	_, err := EachElement(in, Elements{"included": func(number int, element json.RawMessage) error {
 		var r appStoreResponse
 		if err := json.Unmarshal(element, &r); err != nil {
-			return convert.Problem{Row: number, Column: "included", Message: "has an unexpected form: " + err.Error()}
+			return Problem{Row: number, Column: "included", Message: "has an unexpected form: " + err.Error()}
 		}
 		if r.Type != "customerReviewResponses" || r.Attributes.Body == "" {
 			return nil
 		}
 		at, err := parseTime(r.Attributes.Modified)
 		if err != nil {
-			return convert.Problem{Row: number, Column: "included.attributes.lastModifiedDate", Message: err.Error()}
+			return Problem{Row: number, Column: "included.attributes.lastModifiedDate", Message: err.Error()}
 		}
 		reply := appStoreReply{r.Attributes.Body, at}
 		replyByResponse[r.ID] = reply
 		if id := r.Relationships.Review.Data.ID; id != "" {
 			replyByReview[id] = reply
 		}
-		return ctx.Err()
+		return nil
 	}})
 	if err != nil {
 		return err
 	}
-	found, err := convert.EachElement(in, convert.Elements{"data": func(number int, element json.RawMessage) error {
+	found, err := EachElement(in, Elements{"data": func(number int, element json.RawMessage) error {
 		var r appStoreReview
 		if err := json.Unmarshal(element, &r); err != nil {
 			return reportBadJSON(out, number, element, err)
@@ -103,7 +102,7 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 		if !ok && r.Relationships.Response.Data.ID != "" {
 			reply = replyByResponse[r.Relationships.Response.Data.ID]
 		}
-		return errors.Join(ctx.Err(), r.convert(number, element, reply, out))
+		return r.read(number, element, reply, out)
 	}})
 	if err == nil && !found {
 		err = errors.New(`has no list "data": it must be a response of customerReviews of the App Store Connect API`)
@@ -111,42 +110,26 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 	return err
 }
 
-func (r appStoreReview) convert(number int, element json.RawMessage, reply appStoreReply, out *convert.Output) error {
-	a := r.appStoreAttributes
-	if r.Attributes != nil {
-		a = *r.Attributes
+func (a appStoreReview) read(number int, element json.RawMessage, reply appStoreReply, out Reviews) error {
+	review := a.appStoreAttributes
+	if a.Attributes != nil {
+		review = *a.Attributes
 	}
 	switch {
-	case r.Type != "" && r.Type != "customerReviews":
-		return out.Report(convert.Problem{Row: number, Column: "type", Message: fmt.Sprintf("must be customerReviews, is %q", r.Type), Text: element})
-	case r.ID == "":
-		out.Skip(skipNoID)
-		return nil
+	case a.Type != "" && a.Type != "customerReviews":
+		return out.Report(Problem{Row: number, Column: "type", Message: fmt.Sprintf("must be customerReviews, is %q", a.Type), Text: element})
+	case a.ID == "":
+		return out.Skip(number, SkipNoID, 1)
 	}
-	created, err := parseTime(a.Created)
+	created, err := parseTime(review.Created)
 	if err != nil {
-		return out.Report(convert.Problem{Row: number, Column: appStoreColumns["postedAt"], Message: err.Error(), Text: element})
+		return out.Report(Problem{Row: number, Column: appStoreColumns["postedAt"], Message: err.Error(), Text: element})
 	}
-	f := fields{"source": "app_store", "kind": "review", "externalId": r.ID, "rating": a.Rating}
-	f.setText("title", a.Title)
-	f.setText("body", a.Body)
-	f.setText("authorName", a.Nickname)
-	f.setText("territory", twoLetterCountry(a.Territory))
-	f.setTime("postedAt", created)
-	f.setReply(reply.text)
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: laterTime(created, reply.at)})
-}
-
-// parseTime parses a time with an offset. It returns the zero time if text is empty.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, fmt.Errorf("must be a time such as 2026-08-09T18:20:34-07:00, is %q", text)
-	}
-	return at, nil
+	r := newReview(number, appStoreColumns, client.FeedbackSourceAppStore, client.FeedbackKindReview, a.ID)
+	r.Rating, r.Title, r.Body, r.AuthorName = client.Value(review.Rating), optional(review.Title), optional(review.Body), optional(review.Nickname)
+	r.Territory, r.Reply = optional(twoLetterCountry(review.Territory)), reply.text
+	r.setTimes(created, reply.at)
+	return out.Add(r)
 }
 
 // twoLetterCountry converts a country's three-letter code, which the App Store uses, to the

@@ -1,4 +1,4 @@
-package convert
+package tabular
 
 import (
 	"encoding/json"
@@ -188,4 +188,21 @@ func unexpectedEnd(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+var errTooLong = errors.New("the element is too long")
+
+// limitedReader is a reader that fails when more than `left` bytes are read.
+type limitedReader struct {
+	in   io.Reader
+	left int
+}
+
+func (r *limitedReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := r.in.Read(p)
+	r.left -= n
+	return n, err
 }

@@ -1,15 +1,14 @@
-package review
+package tabular
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"html"
 	"strings"
 	"time"
 
-	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/client"
 )
 
 // The kinds of element in a listing. Reddit calls an element a thing.
@@ -41,11 +40,11 @@ var redditColumns = map[string]string{
 	"externalId": "name", "externalUrl": "permalink", "title": "title", "body": "body", "authorName": "author", "postedAt": "created_utc",
 }
 
-// convertReddit converts a file with one listing, or with the listing of a post followed by that of
+// readReddit reads a file with one listing, or with the listing of a post followed by that of
 // its comments.
-func convertReddit(ctx context.Context, in convert.Input, out *convert.Output) error {
-	found, err := convert.EachElement(in, convert.Elements{"data.children": func(number int, element json.RawMessage) error {
-		return errors.Join(ctx.Err(), emitThing(number, element, out))
+func readReddit(in Input, out Reviews) error {
+	found, err := EachElement(in, Elements{"data.children": func(number int, element json.RawMessage) error {
+		return readThing(number, element, out)
 	}})
 	if err == nil && !found {
 		err = errors.New(`has no list "data.children": it must be a listing of Reddit, whose kind is "Listing"`)
@@ -53,9 +52,9 @@ func convertReddit(ctx context.Context, in convert.Input, out *convert.Output) e
 	return err
 }
 
-// emitThing emits a post or a comment and all replies to it. number is the number of the top-level
+// readThing reads a post or a comment and all replies to it. number is the number of the top-level
 // element to which they belong.
-func emitThing(number int, element json.RawMessage, out *convert.Output) error {
+func readThing(number int, element json.RawMessage, out Reviews) error {
 	var thing redditThing
 	if err := json.Unmarshal(element, &thing); err != nil {
 		return reportBadJSON(out, number, element, err)
@@ -64,21 +63,20 @@ func emitThing(number int, element json.RawMessage, out *convert.Output) error {
 	case redditPost, redditComment:
 	case redditMore:
 		if thing.Data.Count > 0 {
-			out.SkipMany(skipHidden, thing.Data.Count)
+			return out.Skip(number, SkipHidden, thing.Data.Count)
 		}
 		return nil
 	default:
-		out.Skip(skipOther)
-		return nil
+		return out.Skip(number, SkipOther, 1)
 	}
-	if err := thing.emit(number, element, out); err != nil {
+	if err := thing.read(number, element, out); err != nil {
 		return err
 	}
-	return emitReplies(number, thing.Data.Replies, out)
+	return readReplies(number, thing.Data.Replies, out)
 }
 
-// emitReplies emits the listing of replies to a comment.
-func emitReplies(number int, replies json.RawMessage, out *convert.Output) error {
+// readReplies reads the listing of replies to a comment.
+func readReplies(number int, replies json.RawMessage, out Reviews) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(replies), []byte("{")) {
 		return nil
 	}
@@ -91,14 +89,14 @@ func emitReplies(number int, replies json.RawMessage, out *convert.Output) error
 		return reportBadJSON(out, number, replies, err)
 	}
 	for _, child := range listing.Data.Children {
-		if err := emitThing(number, child, out); err != nil {
+		if err := readThing(number, child, out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t redditThing) emit(number int, element json.RawMessage, out *convert.Output) error {
+func (t redditThing) read(number int, element json.RawMessage, out Reviews) error {
 	d := t.Data
 	id := d.Name
 	if id == "" && d.ID != "" {
@@ -107,34 +105,28 @@ func (t redditThing) emit(number int, element json.RawMessage, out *convert.Outp
 	body := html.UnescapeString(d.SelfText + d.Body) // a post has only SelfText, and a comment only Body
 	switch {
 	case id == "":
-		out.Skip(skipNoID)
-		return nil
+		return out.Skip(number, SkipNoID, 1)
 	case isDeleted(body), isDeleted(d.Title):
-		out.Skip(skipDeleted)
-		return nil
+		return out.Skip(number, SkipDeleted, 1)
 	}
 	edited := 0.0
 	if text := string(d.Edited); text != "" && text != "false" && text != "true" && text != "null" { // the value is true for very old posts
 		if err := json.Unmarshal(d.Edited, &edited); err != nil {
-			return out.Report(convert.Problem{Row: number, Column: "edited", Message: "must be false or a time in seconds", Text: element})
+			return out.Report(Problem{Row: number, Column: "edited", Message: "must be false or a time in seconds", Text: element})
 		}
 	}
-	at := max(d.Created, edited)
-	f := fields{"source": "reddit", "kind": "mention", "externalId": id}
-	f.setText("title", strings.TrimSpace(html.UnescapeString(d.Title)))
-	f.setText("body", strings.TrimSpace(body))
+	r := newReview(number, redditColumns, client.FeedbackSourceReddit, client.FeedbackKindMention, id)
+	r.Title, r.Body = trimmed(html.UnescapeString(d.Title)), trimmed(body)
 	if !isDeleted(d.Author) {
-		f.setText("authorName", d.Author)
+		r.AuthorName = optional(d.Author)
 	}
 	if strings.HasPrefix(d.Permalink, "/") {
-		f.setText("externalUrl", "https://www.reddit.com"+d.Permalink)
+		r.ExternalURL = client.Value("https://www.reddit.com" + d.Permalink)
 	}
-	version := time.Time{}
-	if at > 0 {
-		version = time.UnixMilli(int64(at * 1000))
-		f.setTime("postedAt", version)
+	if at := max(d.Created, edited); at > 0 {
+		r.setTimes(time.UnixMilli(int64(at*1000)), time.Time{})
 	}
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: redditColumns, Identity: id, Version: version})
+	return out.Add(r)
 }
 
 // isDeleted reports whether text is a placeholder for deleted text.

@@ -1,4 +1,4 @@
-package review
+package convert
 
 import (
 	"bytes"
@@ -12,19 +12,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/tabular"
 )
 
 // kindOf returns the kind with the given name.
-func kindOf(t testing.TB, name string) convert.Kind {
+func kindOf(t testing.TB, name string) Kind {
 	t.Helper()
-	for _, k := range Kinds(nil) {
+	for _, k := range ReviewKinds() {
 		if k.Name == name {
 			return k
 		}
 	}
 	t.Fatalf("no kind %s", name)
-	return convert.Kind{}
+	return Kind{}
 }
 
 // converted is the result of converting a file.
@@ -35,26 +35,26 @@ type converted struct {
 	err      string // the error for the whole file
 }
 
-func convertText(t testing.TB, kind convert.Kind, files ...string) (c converted) {
+func convertText(t testing.TB, kind Kind, files ...string) (c converted) {
 	t.Helper()
-	var inputs []convert.Input
+	var inputs []Input
 	for i, text := range files {
-		inputs = append(inputs, convert.NewInput(fmt.Sprintf("file%d", i+1), []byte(text)))
+		inputs = append(inputs, NewInput(fmt.Sprintf("file%d", i+1), []byte(text)))
 	}
-	r, err := convert.Convert(t.Context(), kind, inputs)
+	r, err := Convert(t.Context(), kind, inputs)
 	if err != nil {
 		return converted{err: err.Error()}
 	}
 	defer r.Close()
 	c.skipped = maps.Clone(r.Skipped)
-	err = r.Each(func(l convert.Line) error {
+	err = r.Each(func(l Line) error {
 		var line struct{ Record map[string]any }
 		err := json.Unmarshal(l.JSON, &line)
 		c.records = append(c.records, line.Record)
 		return err
 	})
 	if err == nil {
-		err = r.EachProblem(func(p convert.Problem) error { c.problems = append(c.problems, p.Error()); return nil })
+		err = r.EachProblem(func(p Problem) error { c.problems = append(c.problems, p.Error()); return nil })
 	}
 	if err != nil || len(c.records) != r.Total() {
 		t.Fatalf("%d records, want %d: %v", len(c.records), r.Total(), err)
@@ -106,7 +106,7 @@ func TestGooglePlayReport(t *testing.T) {
 				"externalUrl": link + "d2b07a18-0000-4b8f-8042-000000000001&corpus=PUBLIC_REVIEWS", "postedAt": "2026-08-08T07:05:00.000Z",
 			},
 		},
-		skipped: map[string]int{skipNoText: 1, skipNoID: 1, "an older version of a record that is in the files again": 1},
+		skipped: map[string]int{tabular.SkipNoText: 1, tabular.SkipNoID: 1, "an older version of a record that is in the files again": 1},
 	}
 	for name, file := range map[string]string{
 		"UTF-8": text, "UTF-8 with a byte order mark": "\ufeff" + text, "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
@@ -114,24 +114,6 @@ func TestGooglePlayReport(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, convertText(t, kindOf(t, "google-play"), file), cmp.AllowUnexported(converted{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-// Ensure playReviewID finds the id in every form of the link.
-func TestPlayReviewID(t *testing.T) {
-	t.Parallel()
-	for link, want := range map[string]string{
-		"https://play.google.com/apps/publish?account=7#ReviewDetailsPlace:p=app&reviewid=gp:AOqp_-x": "gp:AOqp_-x",
-		"https://play.google.com/console?reviewId=gp%3AAOqp-1&corpus=PUBLIC_REVIEWS":                  "gp:AOqp-1",
-		"https://play.google.com/console?corpus=PUBLIC_REVIEWS&reviewId=gp:AOqp+1":                    "gp:AOqp+1",
-		"http://play.google.com/console?reviewId=d2b07a18-68e9":                                       "d2b07a18-68e9",
-		"https://play.google.com/console?reviewId=%zz":                                                "%zz",
-		"https://play.google.com/console?myreviewId=1":                                                "",
-		"": "",
-	} {
-		if got := playReviewID(link); got != want {
-			t.Errorf("%s: %q, want %q", link, got, want)
 		}
 	}
 }
@@ -150,7 +132,7 @@ func TestGooglePlayAPI(t *testing.T) {
 			},
 			{"source": "google_play", "kind": "review", "externalId": "gp:AOqp-3", "body": "Gut", "rating": 4.0, "locale": "de", "postedAt": "2026-09-01T07:05:00.000Z"},
 		},
-		skipped: map[string]int{skipNoText: 1},
+		skipped: map[string]int{tabular.SkipNoText: 1},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(converted{})); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
@@ -212,7 +194,7 @@ func TestReddit(t *testing.T) {
 			},
 			{"source": "reddit", "kind": "mention", "externalId": "t1_b", "body": "Nice", "postedAt": "2026-08-08T07:08:20.000Z"},
 		},
-		skipped: map[string]int{skipHidden: 7, skipDeleted: 1},
+		skipped: map[string]int{tabular.SkipHidden: 7, tabular.SkipDeleted: 1},
 	}
 	text := readTestdata(t, "reddit.json")
 	if diff := cmp.Diff(want, convertText(t, kindOf(t, "reddit"), text), cmp.AllowUnexported(converted{})); diff != "" {
@@ -229,7 +211,7 @@ func TestBadFiles(t *testing.T) {
 		heading := strings.Split(report[:strings.Index(report, "\n")], ",")
 		cells := make([]string, len(heading))
 		for i, name := range heading {
-			cells[i] = map[string]string{columnLink: "https://p/?reviewId=1", columnStars: "3", columnText: "x", columnUpdated: "1786172700000"}[name]
+			cells[i] = map[string]string{"Review Link": "https://p/?reviewId=1", "Star Rating": "3", "Review Text": "x", "Review Last Update Millis Since Epoch": "1786172700000"}[name]
 			if name == column {
 				cells[i] = value
 			}
@@ -239,16 +221,17 @@ func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ kind, name, text, err, problem string }{
 		{"google-play", "empty", "", "is empty", ""},
 		{"google-play", "another table", "a,b\n1,2\n", `row 1, column Review Link: this column is missing`, ""},
-		{"google-play", "another encoding", strings.Replace(report, "Danke", "Gr\xfc\xdfe", 1), "is neither UTF-8 nor UTF-16", ""},
+		{"google-play", "another encoding", strings.Replace(report, "Danke", "Gr\xfc\xdfe", 1), "row 3, column Developer Reply Text: is neither UTF-8 nor UTF-16", ""},
+		{"google-play", "half a surrogate pair", strings.Replace(encodeUTF16(strings.Replace(report, "Danke", "Dank!", 1), false), "!\x00", "\x00\xd8", 1), "row 3, column Developer Reply Text: has half a surrogate pair", ""},
 		{"google-play", "half a character", encodeUTF16(report, false)[:1001], "is truncated", ""},
-		{"google-play", "a quote that never ends", strings.Replace(report, `"".",`, `"".,`, 1), "a quote is missing", ""},
-		{"google-play", "a long quote that never ends", report + `"` + strings.Repeat("x\n", 3<<20), "a row has more than 4 MB", ""},
+		{"google-play", "a quote that never ends", strings.Replace(report, `"".",`, `"".,`, 1), "row 2: has a quoted cell that does not end", ""},
+		{"google-play", "a long quote that never ends", report + `"` + strings.Repeat("x\n", 3<<20), "row 8, column Package Name: has a quote that is not closed within 1 MB", ""},
 		{"google-play", "a row after a cell with line breaks", strings.Replace(report, "2026-08-08T07:05:00Z,1786172700000,1,,", "2026-08-08T07:05:00Z,1786172700000,0,,", 1), "", "file1, row 7, column Star Rating: must be between 1 and 5"},
-		{"google-play", "stars", oneRowReport(columnStars, "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
-		{"google-play", "too many stars", oneRowReport(columnStars, "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
-		{"google-play", "a time", oneRowReport(columnUpdated, "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},
-		{"google-play", "a link", oneRowReport(columnLink, "javascript:?reviewId=1"), "", "file1, row 2, column Review Link: must be an http or https address"},
-		{"google-play", "a short row", oneRowReport("", "") + "a,b\n", "", "file1, row 3: has 2 cells, and the headings are 16"},
+		{"google-play", "stars", oneRowReport("Star Rating", "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
+		{"google-play", "too many stars", oneRowReport("Star Rating", "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
+		{"google-play", "a time", oneRowReport("Review Last Update Millis Since Epoch", "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},
+		{"google-play", "a link", oneRowReport("Review Link", "javascript:?reviewId=1"), "", "file1, row 2, column Review Link: must be an http or https address"},
+		{"google-play", "a short row", oneRowReport("", "") + "a,b\n", "", "file1, row 3: has 2 cells, but the header has 16"},
 		{"google-play", "no reviews", `{"a": 1}`, "has no list of reviews", ""},
 		{"google-play", "truncated", readTestdata(t, "googleplay.json")[:500], "is truncated: the JSON ends after byte", ""},
 		{"google-play", "a number", `{"reviews": [{"reviewId": 5}]}`, "", "file1, row 1: has an unexpected form"},
@@ -282,7 +265,7 @@ func FuzzFiles(f *testing.F) {
 	}
 	f.Add(uint8(0), []byte("\xff\xfea\x00"))
 	f.Fuzz(func(t *testing.T, n uint8, text []byte) {
-		kinds := Kinds(nil)
+		kinds := ReviewKinds()
 		convertText(t, kinds[int(n)%len(kinds)], string(text))
 	})
 }

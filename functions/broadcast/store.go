@@ -202,10 +202,10 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
-		out["platform"] = table.String(string(*f.Platform))
+		out["platform"] = table.Is(*f.Platform)
 	}
 	if f.Status != nil {
-		out["status"] = table.String(string(*f.Status))
+		out["status"] = table.Is(*f.Status)
 	}
 	return out
 }

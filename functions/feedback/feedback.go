@@ -22,7 +22,7 @@ func Operations(t *table.Client) []api.Operation {
 			ID: "list_feedback", Method: "GET", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackRead,
 			Summary: "List reviews and mentions, the most urgent first",
 			Description: "Lowest priority number first, null last, then newest; with postedFrom or postedTo newest first. Includes answered ones: " +
-				"replyStatus none has the unanswered, needs_review those that wait for a person. " + thirdPartyNote,
+				"replyStatus none has the unanswered, needs_review those that wait for a person. A page by rating or flags may be short, even empty, while there are more. " + thirdPartyNote,
 		}, s.listFeedback),
 		api.Define(api.Spec{
 			ID: "get_feedback", Method: "GET", Path: "/v1/companies/{companyId}/feedback/{feedbackId}", Scope: auth.FeedbackRead,

@@ -54,23 +54,12 @@ func (d DayRange) sortKeyBounds() (lowest, highest string) {
 	return lowest, highest
 }
 
-// postedQuery returns the query for a filter with a range of days. The index is not keyed by source
-// or sentiment, so the query reads all records in the range and drops those that do not match these
-// filters.
+// postedQuery returns the query for a range of days and a reply status.
 func postedQuery(companyID string, f Filter) table.Query {
-	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
+	q := table.Query{Index: table.GSI5, Partitions: []string{postedPartition(companyID, true), postedPartition(companyID, false)}}
 	q.From, q.Until = f.Posted.sortKeyBounds()
-	if f.ReplyStatus == nil {
-		q.Partitions = []string{postedPartition(companyID, true), postedPartition(companyID, false)}
-	} else {
+	if f.ReplyStatus != nil {
 		q.Partitions = []string{postedPartition(companyID, needsReplyAction(f.ReplyStatus))}
-		q.Filter["replyStatus"] = table.String(string(*f.ReplyStatus))
-	}
-	if f.Source != nil {
-		q.Filter["source"] = table.String(string(*f.Source))
-	}
-	if f.Sentiment != nil {
-		q.Filter["sentiment"] = table.String(string(*f.Sentiment))
 	}
 	return q
 }

@@ -3,9 +3,13 @@ package feedback
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -73,20 +77,55 @@ type listFeedbackInput struct {
 	Source      *Source      `query:"source" doc:"only from this platform"`
 	Sentiment   *Sentiment   `query:"sentiment" doc:"only with this tone"`
 	ReplyStatus *ReplyStatus `query:"replyStatus" doc:"only with this state of the reply; needs_review is the review queue" tool:"only with this reply status"`
+	Rating      *string      `query:"rating" max:"100" doc:"only with one of these ratings, 1 to 5, with commas between them, such as 1,2" tool:"only with these ratings, 1 to 5, such as 1,2"`
+	Flags       *string      `query:"flags" max:"100" doc:"only with one of these flags, with commas between them: money, defect, legal, safety, churn" tool:"only with one of these flags, such as legal,safety: money, defect, legal, safety, churn"`
 	PostedFrom  *string      `query:"postedFrom" format:"day" doc:"only posted on this day, in UTC, and later"`
 	PostedTo    *string      `query:"postedTo" format:"day" doc:"only posted on this day, in UTC, and earlier"`
 }
 
 // Check implements api.Checker.
-func (in listFeedbackInput) Check() []string {
+func (in listFeedbackInput) Check() (problems []string) {
 	if timestamp.IsReversed(in.PostedFrom, in.PostedTo) {
-		return []string{"query.postedFrom: must not be after postedTo"}
+		problems = append(problems, "query.postedFrom: must not be after postedTo")
 	}
-	return nil
+	problems = append(problems, unknownValues("query.rating", valuesOf[stars](in.Rating))...)
+	return append(problems, unknownValues("query.flags", valuesOf[Flag](in.Flags))...)
+}
+
+// stars is a value of the query parameter rating.
+type stars string
+
+// Values implements schema.Enum.
+func (stars) Values() []string { return []string{"1", "2", "3", "4", "5"} }
+
+// valuesOf returns the values of a query parameter that has commas between them.
+func valuesOf[T ~string](parameter *string) (values []T) {
+	if parameter == nil {
+		return nil
+	}
+	for value := range strings.SplitSeq(*parameter, ",") {
+		values = append(values, T(value))
+	}
+	return values
+}
+
+func unknownValues[T interface {
+	~string
+	schema.Enum
+}](path string, values []T) (problems []string) {
+	for _, value := range values {
+		if known := value.Values(); !slices.Contains(known, string(value)) {
+			problems = append(problems, fmt.Sprintf("%s: %q is not one of %s", path, value, strings.Join(known, ", ")))
+		}
+	}
+	return problems
 }
 
 func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFeedbackInput) (api.List[Feedback], error) {
-	filter := Filter{Source: in.Source, Sentiment: in.Sentiment, ReplyStatus: in.ReplyStatus}
+	filter := Filter{Source: in.Source, Sentiment: in.Sentiment, ReplyStatus: in.ReplyStatus, Flags: valuesOf[Flag](in.Flags)}
+	for _, rating := range valuesOf[stars](in.Rating) {
+		filter.Ratings = append(filter.Ratings, int64(rating[0]-'0')) // Check has validated it
+	}
 	if in.PostedFrom != nil || in.PostedTo != nil {
 		filter.Posted = &DayRange{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
 	}

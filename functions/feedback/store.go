@@ -24,23 +24,27 @@ import (
 //	approved, all companies      GSI6   operator#replies#approved                  table.OperatorShards; only the operator
 //	posting, all companies       GSI6   operator#replies#posting, by claimedAt     table.OperatorShards; only the operator
 //
-// Every combination of filters without posted days has its own partitions, so a page never reads
-// records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
+// Every combination of source, sentiment and replyStatus has its own partitions, so a page never
+// reads records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
 // sparse, because no filter value matches a null replyStatus.
 //
-// GSI5 has the sort key postedAt#id, newest first. Its queries read the whole range and drop the
-// records that do not match the other filters, because a record has only one key in each index, so
-// not every combination of filters can have its own partition. GSI5 lacks records without postedAt.
+// GSI5 has the sort key postedAt#id, newest first. It lacks records without postedAt. A record has
+// only one key in each index, so not every combination of filters can have its own partition: a list
+// by rating or flags, and one by posted days and another filter, drops the records that do not match
+// from what it reads. It reads one partition, or the two of GSI5, and a bounded number of records for
+// each page (table.Filter).
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Filter selects the records whose fields equal all filter values that are set.
+// Filter selects the records that match all filter values that are set.
 type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
+	Ratings     []int64   // any of them
+	Flags       []Flag    // any of them
 	Posted      *DayRange // if set, the list is sorted by postedAt, newest first; a record without postedAt is in no range
 }
 
@@ -132,13 +136,28 @@ func keyParts[T interface {
 	return append(slices.Clone(values.Values()), nullPart)
 }
 
-// listQuery returns the index and the partitions that hold the records that match a filter.
+// listQuery returns the query for the records that match a filter.
 func listQuery(companyID string, f Filter) table.Query {
+	hasUnindexed := len(f.Ratings)+len(f.Flags) > 0
+	indexed := f
+	if hasUnindexed && (f.Source == nil || f.Sentiment == nil) { // their partitions are too many for a list that drops records
+		indexed.Source, indexed.Sentiment = nil, nil
+	}
+	q := indexedQuery(companyID, indexed)
+	if hasUnindexed || f.Posted != nil {
+		q.Filter = f.tests()
+	}
+	return q
+}
+
+// indexedQuery returns the index and the partitions that hold the records that match the source,
+// sentiment and reply status of a filter, or its posted days.
+func indexedQuery(companyID string, f Filter) table.Query {
 	switch {
-	case f == Filter{}:
-		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
 	case f.Posted != nil:
 		return postedQuery(companyID, f)
+	case f.Source == nil && f.Sentiment == nil && f.ReplyStatus == nil:
+		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
 	case f.Source == nil && f.Sentiment == nil:
 		return table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, *f.ReplyStatus)}}
 	}
@@ -156,6 +175,27 @@ func listQuery(companyID string, f Filter) table.Query {
 		}
 	}
 	return q
+}
+
+// tests returns the tests for all filter values except the posted days.
+func (f Filter) tests() table.Filter {
+	out := table.Filter{}
+	if f.Source != nil {
+		out["source"] = table.Is(*f.Source)
+	}
+	if f.Sentiment != nil {
+		out["sentiment"] = table.Is(*f.Sentiment)
+	}
+	if f.ReplyStatus != nil {
+		out["replyStatus"] = table.Is(*f.ReplyStatus)
+	}
+	if len(f.Ratings) > 0 {
+		out["rating"] = table.Is(f.Ratings...)
+	}
+	if len(f.Flags) > 0 {
+		out["flags"] = table.Has(f.Flags...)
+	}
+	return out
 }
 
 // List returns a page of the records that match a filter, as JSON.

@@ -165,27 +165,3 @@ func TestDefaultListUnits(t *testing.T) {
 		t.Logf("%s, posted days: %+v, with needs_review %+v", name, daysUnits, queueUnits)
 	}
 }
-
-// Ensure listing by posted day with other filters takes only a few table calls, even if most
-// records do not match and the page is small.
-func TestListPostedCalls(t *testing.T) {
-	t.Parallel()
-	apitest.SkipIfShort(t)
-	records := manyRecords(2000)
-	for i := range records {
-		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
-	}
-	last := &records[len(records)-1] // the last one in the list, because records of the same day are ordered by id
-	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
-	s := start(t, records...)
-	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.DayRange{From: "2026-03-01"}}
-	ctx, m := apitest.NewRequest(t)
-	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
-	if found := page.Records; err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
-		t.Fatalf("records %s, want %s: %v", found, last.ID, err)
-	}
-	t.Logf("%+v", m.Usage())
-	if got := m.Usage().Calls; got >= 8 {
-		t.Errorf("%d calls for a page of one of 2,000 records", got)
-	}
-}

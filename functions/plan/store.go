@@ -195,7 +195,7 @@ type sortKey struct {
 // itemsOfBoard returns the items of a board with strong consistency, ordered by id.
 func itemsOfBoard(companyID, boardID string) table.Collection {
 	items := collectionOf(companyID, itemPart)
-	items.Consistent, items.Filter = true, table.Filter{boardIDProperty: table.String(boardID)}
+	items.Consistent, items.Filter = true, table.Filter{boardIDProperty: table.Is(boardID)}
 	return items
 }
 

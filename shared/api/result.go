@@ -164,7 +164,7 @@ func encode(value any, withETag bool) (result, error) {
 	var err error
 	if list, ok := value.(listResult); ok {
 		r.encodedPage, err = list.encodePage()
-		r.more, r.empty = new(r.hasMore), list.empty() && !r.isFeed
+		r.more, r.empty = new(r.hasMore), list.empty() && !r.hasMore && !r.isFeed
 	} else {
 		r.body, err = schema.Encode(value)
 	}

@@ -126,6 +126,9 @@ func operations() []api.Operation {
 				if in.State != nil && *in.State == "large" {
 					return largeItems(in), nil
 				}
+				if in.State != nil && *in.State == "rare" && in.Cursor == "" { // a filter has dropped all records that were read
+					return api.NewList(table.Page[record]{Next: "itm_1"}), nil
+				}
 				if in.Cursor == "" {
 					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: awkwardText}}, Next: "itm_1"}), nil
 				}

@@ -121,6 +121,9 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	case response.After != "":
 		out.Meta["after"] = response.After
 		out.addText("That is all for now. To continue from here later, call with after %q and without since.", response.After)
+	case response.Next != "" && string(response.Body) == emptyList:
+		out.Meta["nextCursor"] = response.Next
+		out.addText("None of the records that this call has read match, but there are more: call again with the same arguments and cursor %q.", response.Next)
 	case response.Next != "":
 		out.Meta["nextCursor"] = response.Next
 		out.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
@@ -136,6 +139,10 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	}
 	return out
 }
+
+// emptyList is the body of a page without records. A filter can drop every record that a page has
+// read, although the list continues.
+const emptyList = `{"items":[]}`
 
 // outlineHint returns a sentence that says how to read the values that did not fit.
 func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operation) string {

@@ -94,6 +94,22 @@ func TestCutList(t *testing.T) {
 	}
 }
 
+// Ensure that an empty page of a list that continues says so, and how to go on.
+func TestEmptyPageWithMore(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.post(toolCallRequest("list_items", `{"state":"rare"}`)).decode(t)
+	cursor, _ := r.Result.Meta["nextCursor"].(string)
+	want := []string{`{"items":[]}`, fmt.Sprintf("None of the records that this call has read match, but there are more: call again with the same arguments and cursor %q.", cursor)}
+	if cursor == "" || r.Result.Meta["hasMore"] != true || !slices.Equal(r.texts(), want) {
+		t.Errorf("%q, _meta %v", r.texts(), r.Result.Meta)
+	}
+	next := s.post(toolCallRequest("list_items", `{"state":"rare","cursor":"`+cursor+`"}`)).decode(t)
+	if !strings.Contains(next.texts()[0], "itm_2") || next.Result.Meta["hasMore"] != false {
+		t.Errorf("the next page: %q, _meta %v", next.texts(), next.Result.Meta)
+	}
+}
+
 // Ensure that with the argument "fields", the result has no structured content, and its text
 // contains only the id and the named properties.
 func TestFields(t *testing.T) {

@@ -41,8 +41,9 @@ func MapPage[R, T any](p Page[R], f func(R) T) Page[T] {
 	return Page[T]{Records: records, Next: p.Next, PositionAfter: p.PositionAfter, Backward: p.Backward}
 }
 
-// List returns one page. Only the last page has fewer than Limit records, except that a page ends
-// early if its records exceed PageBytes of JSON. List returns an error if the page contains a
+// List returns one page. Only the last page has fewer than Limit records, with two exceptions: a page
+// ends early if its records exceed PageBytes of JSON, and a page of a list with a filter ends where
+// reading ends (see listFiltered). List returns an error if the page contains a
 // record that this program did not write. Because List reads one record beyond the page, such a
 // record at the beginning of the next page may also cause an error.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
@@ -50,6 +51,9 @@ func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 }
 
 func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], error) {
+	if len(q.Filter) > 0 {
+		return listFiltered(ctx, q, read)
+	}
 	found, err := mergePartitions(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
 	if err != nil {
 		return Page[R]{}, err
@@ -75,6 +79,7 @@ const firstWaveMin = 10
 type partitionRead[R any] struct {
 	rows[R]
 	partition string
+	last      Item // where the next call of listFiltered starts
 }
 
 // recordRef refers to a record in one of several partitionReads.
@@ -103,7 +108,7 @@ func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetch
 	requestCounts := make([]int, len(q.Partitions))
 	parts := make([]partitionRead[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		requestCounts[i], parts[i] = min(wanted, max(firstWaveMin, (wanted*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{hasMore: true}, partition}
+		requestCounts[i], parts[i] = min(wanted, max(firstWaveMin, (wanted*firstWavePercent+99)/100)), partitionRead[R]{rows: rows[R]{hasMore: true}, partition: partition}
 	}
 	for {
 		if err := readMore(ctx, q, parts, requestCounts, read); err != nil {
@@ -150,8 +155,12 @@ func (p partitionRead[R]) countFinal(q Query, refs []recordRef) int {
 	if !p.hasMore {
 		return len(refs)
 	}
-	last := p.keys[len(p.keys)-1]
-	return sort.Search(len(refs), func(i int) bool { return q.compare(refs[i].key, last) > 0 })
+	return q.countThrough(refs, p.keys[len(p.keys)-1])
+}
+
+// countThrough returns how many records at the beginning of the merged order are not after key.
+func (q Query) countThrough(refs []recordRef, key string) int {
+	return sort.Search(len(refs), func(i int) bool { return q.compare(refs[i].key, key) > 0 })
 }
 
 // missingCount returns how many more records are needed to fill a page of `want` records, in

@@ -71,6 +71,7 @@ func jsonFetcher[T any](c *Client, sortKey string) fetchFunc[json.RawMessage] {
 			return rows[json.RawMessage]{}, nil, err
 		}
 		found := p.scanner.rows
+		found.reached = newReach(out, sortKey)
 		if !p.scanned {
 			found.keys = sortKeys(out.Items, sortKey)
 			found.records, err = encodeAll[T](out.Items)

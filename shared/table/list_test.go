@@ -131,7 +131,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 			}
 		}
 		if rapid.Bool().Draw(t, "filter") {
-			q.Filter = table.Filter{"count": table.Number(1)}
+			q.Filter = table.Filter{"count": table.Is[int64](1)}
 		}
 		bound := rapid.Custom(func(t *rapid.T) string { return noteSortKey(noteGen(company).Draw(t, "bound")) })
 		if q.Index != table.Base {

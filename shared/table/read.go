@@ -46,10 +46,34 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 	return item, err
 }
 
-// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after
-// reading, so use it only for bounded collections, or where at least a quarter of the records
-// should match. Other filters are implemented as index keys.
-type Filter map[string]types.AttributeValue
+// Filter keeps the records whose attributes pass all of its tests, by the name of the attribute.
+// DynamoDB applies it after reading, so it saves no read units: prefer index keys. A list with a
+// filter reads a bounded number of records; see listFiltered.
+type Filter map[string]Test
+
+// Test is a condition on one attribute.
+type Test struct {
+	values    []types.AttributeValue
+	isElement bool
+}
+
+// Is returns a test that passes if the attribute equals one of the values.
+func Is[T ~string | ~int64](values ...T) Test { return newTest(false, values) }
+
+// Has returns a test that passes if the attribute is a list that contains one of the values.
+func Has[T ~string | ~int64](values ...T) Test { return newTest(true, values) }
+
+func newTest[T ~string | ~int64](isElement bool, values []T) Test {
+	out := Test{isElement: isElement}
+	for _, value := range values {
+		if v := reflect.ValueOf(value); v.Kind() == reflect.String {
+			out.values = append(out.values, String(v.String()))
+		} else {
+			out.values = append(out.values, Number(v.Int()))
+		}
+	}
+	return out
+}
 
 // Query requests one page of a list, in the order of the sort key. The sort key of every index ends
 // with the record's id, so the order is unambiguous. A cursor is the sort key of the last record of
@@ -63,7 +87,7 @@ type Query struct {
 	Descending bool
 	After      string // the cursor returned with the previous page; empty for the first page
 	Limit      int
-	Filter     Filter
+	Filter     Filter // with a filter, at most two Partitions
 }
 
 // positionOfSortKey returns the cursor for a record with this sort key: the sort key without
@@ -76,7 +100,23 @@ type rows[R any] struct {
 	keys    []string
 	sizes   []int // minimum size of each record's JSON in bytes; set only for a page
 	hasMore bool  // whether there may be records after these; set only for a page
+	reached reach // set only by a fetchFunc
 }
+
+// reach is how far one Query call has read.
+type reach struct {
+	key     string // the sort key of the last record that was read, even if a filter dropped it; empty at the end
+	records int    // number of records that were read
+	bytes   int    // their size, rounded up to a read unit
+}
+
+func newReach(out *dynamodb.QueryOutput, sortKey string) reach {
+	key := sortKeys([]Item{out.LastEvaluatedKey}, sortKey)[0]
+	return reach{key, int(out.ScannedCount), int(capacityUnits(out.ConsumedCapacity) * bytesPerReadUnit)}
+}
+
+// bytesPerReadUnit is how much an eventually consistent Query reads for one read unit.
+const bytesPerReadUnit = 8 << 10
 
 func (r *rows[R]) add(more rows[R]) {
 	r.records, r.keys, r.sizes = append(r.records, more.records...), append(r.keys, more.keys...), append(r.sizes, more.sizes...)
@@ -108,7 +148,7 @@ func recordFetcher[T any](c *Client, sortKey string) fetchFunc[T] {
 			return rows[T]{}, nil, err
 		}
 		records, err := decodeAll[T](out.Items)
-		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: rt.jsonSizes(out.Items)}, out.LastEvaluatedKey, err
+		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: rt.jsonSizes(out.Items), reached: newReach(out, sortKey)}, out.LastEvaluatedKey, err
 	}
 }
 
@@ -122,12 +162,6 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredReadMin is a minimum for the number of records that a call with a filter reads. It
-// applies once the first call has shown that few records match. That many records are about a
-// megabyte, the size at which DynamoDB ends a call. So even for a small page, a few calls are
-// enough to skip many records that do not match.
-const filteredReadMin = 500
-
 // readPartition reads at most `want` records of one partition. It stops early once their JSON
 // exceeds bytesMax. found.hasMore reports whether the partition may have further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, bytesMax int, read fetchFunc[R]) (found rows[R], err error) {
@@ -136,17 +170,12 @@ func readPartition[R any](ctx context.Context, q Query, partition string, want, 
 	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
 		return found, nil
 	}
-	readMin := 0   // the minimum number of records that a call with a filter reads
 	rereadMax := 0 // how many records of the previous page may be read again
 	if q.hasOwnBounds() && q.After != "" {
 		rereadMax = 1
 	}
 	for {
 		in.Limit = aws.Int32(int32(want + rereadMax - len(found.records)))
-		if len(q.Filter) > 0 {
-			in.Limit = aws.Int32(int32(max(2*want, readMin))) // a filter drops some of the records that are read; see Filter
-			readMin = filteredReadMin
-		}
 		more, last, err := read(ctx, in)
 		if err != nil {
 			return found, err
@@ -230,9 +259,19 @@ func (f Filter) expression(names map[string]string, values Item) *string {
 	}
 	var terms []string
 	for i, name := range slices.Sorted(maps.Keys(f)) {
-		placeholder := fmt.Sprintf("f%d", i)
-		names["#"+placeholder], values[":"+placeholder] = name, f[name]
-		terms = append(terms, "#"+placeholder+" = :"+placeholder)
+		attribute, test := fmt.Sprintf("#f%d", i), f[name]
+		names[attribute] = name
+		var alternatives []string
+		for n, value := range test.values {
+			placeholder := fmt.Sprintf(":f%d_%d", i, n)
+			values[placeholder] = value
+			if test.isElement {
+				alternatives = append(alternatives, "contains("+attribute+", "+placeholder+")")
+			} else {
+				alternatives = append(alternatives, attribute+" = "+placeholder)
+			}
+		}
+		terms = append(terms, "("+strings.Join(alternatives, " OR ")+")")
 	}
 	return aws.String(strings.Join(terms, " AND "))
 }

@@ -63,7 +63,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
+	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Is[int64](1)}}
 	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(readAllPages(t, c, q, func() {}))); diff != "" {
 		t.Errorf("records on all pages (-want +got):\n%s", diff)
 	}
@@ -166,7 +166,7 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 	}
 	for _, from := range []table.Collection{
 		{Partition: noteKey(company, "").PK, Prefix: "note#", Consistent: true},
-		{Partition: noteKey(company, "").PK, Filter: table.Filter{"status": table.String("draft")}},
+		{Partition: noteKey(company, "").PK, Filter: table.Filter{"status": table.Is("draft")}},
 		{Index: table.GSI1, Partition: table.Partition(company, "notes", "all")},
 	} {
 		var seen int

@@ -146,6 +146,8 @@ func (u *userCommands) printResponse(ctx context.Context, c *operationCall, resp
 	switch {
 	case format.csv:
 		text = csvOf(format.printedFields(), rows)
+	case len(rows) == 0 && next != "": // a filter can drop every record that a page has read
+		u.Note("no records on this page")
 	case len(rows) == 0:
 		u.Note("no records")
 	case !c.IsList():

@@ -5,7 +5,7 @@ import "strings"
 // The maximum sizes of a tools/list response in bytes of JSON, which leave room in a model's
 // context.
 const (
-	ToolsBytesMax     = 66_000 // all tools
+	ToolsBytesMax     = 72_000 // all tools
 	AreaToolsBytesMax = 18_000 // the tools for a key with the scopes of a single area
 )
 

@@ -1,0 +1,338 @@
+package conformance
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/api"
+)
+
+// read is a read operation, with the response to a request that has only the required parameters.
+type read struct {
+	operation
+	response
+	path   string     // the path of the request, without the query string
+	query  url.Values // the required parameters
+	reason string     // why the operation was not called; empty if it was called
+}
+
+// url returns the path and query string of a request to the operation. parameters alternates
+// between names and values of additional query parameters.
+func (p read) url(parameters ...string) string {
+	query := url.Values{}
+	for name, values := range p.query {
+		query[name] = values
+	}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		query.Set(parameters[i], parameters[i+1])
+	}
+	if len(query) == 0 {
+		return p.path
+	}
+	return p.path + "?" + query.Encode()
+}
+
+// isFeed reports whether the response is a page of a feed, which is a list that grows at its end.
+// Clients continue to read it from the position in the Service-After header.
+func (p read) isFeed() bool { return p.Header.Get("Service-After") != "" }
+
+// readAll calls every read operation once. The rules use the ids and records in these responses. It
+// calls those first whose path needs no record.
+func (k *runner) readAll() {
+	order := slices.Clone(k.document.operations)
+	slices.SortStableFunc(order, func(a, b operation) int { return strings.Count(a.path, "{") - strings.Count(b.path, "{") })
+	for _, op := range order {
+		if op.isRead() && k.ctx.Err() == nil {
+			k.reads = append(k.reads, k.readOne(op))
+		}
+	}
+}
+
+func (k *runner) readOne(op operation) read {
+	p := read{operation: op, query: url.Values{}}
+	var ok bool
+	if p.path, ok = k.fillPath(op.path); !ok {
+		p.reason = op.ID + ": the company has no such record"
+		return p
+	}
+	for _, q := range op.Parameters {
+		if q.In != "query" || !q.Required {
+			continue
+		}
+		key := k.knownField("metrics", "definitions", "key")
+		if q.Name != "metricKey" || key == "" {
+			p.reason = fmt.Sprintf("%s: the company has no value for %s", op.ID, q.Name)
+			return p
+		}
+		p.query.Set(q.Name, key)
+	}
+	p.response = k.get(p.url())
+	switch {
+	case p.Status == http.StatusUnauthorized && (k.scopes == nil || k.lacks(op)):
+		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
+	case p.Status == http.StatusNotFound && op.collection() == "" && op.inCompany(), p.Status == http.StatusNotImplemented:
+		p.reason = op.ID + ": the company has no such record, or the deployment has no feed"
+	}
+	return p
+}
+
+// eachRead calls visit for every operation that readAll has called and that returned a record or a
+// list. For every other read operation, it calls skip with the reason.
+func (k *runner) eachRead(visit func(read)) {
+	for _, p := range k.reads {
+		if p.reason != "" {
+			k.skip("%s", p.reason)
+			continue
+		}
+		if p.Status != http.StatusOK {
+			k.fail("%s: %d instead of 200", p.request, p.Status)
+			continue
+		}
+		visit(p)
+	}
+}
+
+// eachList is like eachRead, for lists only.
+func (k *runner) eachList(visit func(read)) {
+	k.eachRead(func(p read) {
+		if p.isList() {
+			visit(p)
+		}
+	})
+}
+
+// fillPath replaces the parameters of a path with the ids of records that the run has created, or
+// else of records in the lists that readAll has read. It returns false if there is no id for a
+// parameter.
+func (k *runner) fillPath(path string) (string, bool) {
+	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
+	for i, s := range segments {
+		if _, isParameter := api.PathParameter(s); !isParameter {
+			continue
+		}
+		id := k.knownField(segments[areaSegment], segments[i-1], "id")
+		if id == "" {
+			return "", false
+		}
+		segments[i] = url.PathEscape(id)
+	}
+	return strings.Join(segments, "/"), true
+}
+
+// knownField returns a text in a record of a collection, which the run has created or read, or "".
+func (k *runner) knownField(area, collection, field string) string {
+	for _, c := range k.created {
+		if c.area == area && c.collection == collection && text(c.fields[field]) != "" {
+			return text(c.fields[field])
+		}
+	}
+	for _, p := range k.reads {
+		if p.isList() && (p.area() == area) && strings.HasSuffix(p.operation.path, "/"+collection) {
+			for _, record := range p.records() {
+				if value := text(record[field]); value != "" {
+					return value
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// pathWithUnknownIDs replaces the parameters of a path with ids that no record has. They have the
+// same prefix as the ids in the collection.
+func (k *runner) pathWithUnknownIDs(path string) string {
+	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
+	for i, s := range segments {
+		if _, isParameter := api.PathParameter(s); isParameter {
+			segments[i] = unknownID(k.knownField(segments[areaSegment], segments[i-1], "id"))
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// unknownID returns an id that no record has, with the same prefix as a known id.
+func unknownID(known string) string {
+	prefix, _, found := strings.Cut(known, "_")
+	if !found {
+		prefix = "none"
+	}
+	return prefix + "_" + strings.Repeat("0", 26)
+}
+
+// createdRecord is a record that the run has created and must delete.
+type createdRecord struct {
+	response
+	create           operation
+	area, collection string
+	path             string         // of the record
+	sent             map[string]any // the body of the request
+	fields           map[string]any // the record in the response; nil if there is none
+	idempotencyKey   string         // empty if none was sent
+}
+
+// copiesCreated is the number of records of each kind that a run creates, so that a list with a
+// limit of 1 has two pages.
+const copiesCreated = 2
+
+// createRecords creates records of every kind from the examples in the document, and pushes reviews
+// and points. The rule `records` reports what fails.
+func (k *runner) createRecords() {
+	if !k.Write {
+		return
+	}
+	creates := slices.DeleteFunc(slices.Clone(k.document.operations), func(op operation) bool {
+		_, deletable := k.document.of(op, http.MethodDelete)
+		return !op.isCreate() || !deletable || k.lacks(op)
+	})
+	slices.SortStableFunc(creates, func(a, b operation) int { return strings.Count(a.path, "{") - strings.Count(b.path, "{") })
+	for _, op := range creates {
+		for range copiesCreated {
+			k.created = append(k.created, k.create(op))
+		}
+	}
+	k.pushReviews()
+	k.pushPoints()
+}
+
+// create creates a record from the example of an operation. It sends an Idempotency-Key if the
+// operation has this parameter.
+func (k *runner) create(op operation) createdRecord {
+	c := createdRecord{create: op, area: op.area(), collection: lastSegment(op.path), sent: ownExample(op)}
+	var header []string
+	if op.parameter("Idempotency-Key") != nil {
+		c.idempotencyKey = rand.Text()
+		header = []string{"Idempotency-Key", c.idempotencyKey}
+	}
+	path, _ := k.fillPath(op.path) // the collections that contain others have been filled before
+	c.response = k.do(op.method, path, encode(c.sent), header...)
+	k.keep(&c, c.object())
+	return c
+}
+
+// keep sets the fields and the path of a created record. The path is that of the operation that
+// deletes it, because the path of its collection may name a parent that its own path does not have.
+func (k *runner) keep(c *createdRecord, fields map[string]any) {
+	remove, _ := k.document.of(c.create, http.MethodDelete)
+	parent, ok := k.fillPath(remove.path[:strings.LastIndex(remove.path, "/")])
+	if id := text(fields["id"]); ok && id != "" {
+		c.fields, c.path = fields, parent+"/"+url.PathEscape(id)
+	}
+}
+
+func lastSegment(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+
+// pushReviews pushes reviews and finds their records in the list.
+func (k *runner) pushReviews() {
+	push, ok := k.document.byID("push_feedback")
+	if !ok || k.lacks(push) {
+		return
+	}
+	path, _ := k.fillPath(push.path)
+	example, _ := ownExample(push)["records"].([]any)
+	review, _ := example[0].(map[string]any)
+	for range copiesCreated {
+		review["externalId"] = "check-" + rand.Text()
+		c := createdRecord{create: push, area: push.area(), collection: lastSegment(push.path), sent: review}
+		c.response = k.do(push.method, path, encode(map[string]any{"records": []any{review}}))
+		for _, record := range k.get(path).records() { // the newest are first, and this one is of the far future
+			if record["externalId"] == review["externalId"] {
+				k.keep(&c, record)
+			}
+		}
+		k.created = append(k.created, c)
+	}
+}
+
+// The days of the points that a run pushes. They are in different months.
+var pointDays = [copiesCreated]string{"2020-01-31", "2020-02-01"}
+
+// pushPoints pushes points of the metric that the run has created.
+func (k *runner) pushPoints() {
+	push, ok := k.document.byID("push_metric_points")
+	key := k.knownField("metrics", "definitions", "key")
+	if !ok || k.lacks(push) || key == "" {
+		return
+	}
+	path, _ := k.fillPath(push.path)
+	for i, day := range pointDays {
+		body := fmt.Sprintf(`{"points":[{"metricKey":%q,"ts":%q,"value":%d}]}`, key, day, i)
+		if k.do(push.method, path, body).Status == http.StatusOK {
+			k.points = path + "?" + url.Values{"metricKey": {key}, "from": pointDays[:1], "to": pointDays[1:]}.Encode()
+		}
+	}
+}
+
+// deleteRecords deletes what the run has created and not deleted yet, the newest first, because a
+// record may belong to an older one. It calls onDelete with each response.
+func (k *runner) deleteRecords(onDelete func(createdRecord, response)) {
+	if k.points != "" {
+		k.do(http.MethodDelete, k.points, "")
+	}
+	for _, c := range slices.Backward(k.created) {
+		if c.path == "" {
+			continue
+		}
+		got := k.do(http.MethodDelete, c.path, "")
+		if got.Status != http.StatusOK && got.Status != http.StatusNotFound {
+			k.leftBehind = append(k.leftBehind, c.path)
+		}
+		onDelete(c, got)
+	}
+	k.created, k.points = nil, ""
+}
+
+var idPattern = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{26}$`)
+
+// farFuture replaces every time in a record that a run creates, so that nothing sends a post.
+const farFuture = "2099-01-01T00:00:00.000Z"
+
+// ownExample returns the example of an operation's body for a record of the run: without the ids of
+// other records, with times in the far future, and with keys that no other record has.
+func ownExample(op operation) map[string]any {
+	example, _ := adapt(op.RequestBody.Content.JSON.Example).(map[string]any)
+	delete(example, "slug") // it is derived from the title, and unique
+	if example["key"] != nil {
+		example["key"] = uniqueKey()
+	}
+	return example
+}
+
+func adapt(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, property := range v {
+			if list, isList := property.([]any); isList && len(list) > 0 && idPattern.MatchString(text(list[0])) || idPattern.MatchString(text(property)) {
+				continue
+			}
+			out[name] = adapt(property)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = adapt(v[i])
+		}
+		return out
+	case string:
+		if _, err := time.Parse(time.RFC3339, v); err == nil {
+			return farFuture
+		}
+	}
+	return value
+}
+
+// uniqueKey returns a key for a metric of the run.
+func uniqueKey() string { return "custom.check_" + strings.ToLower(rand.Text()) }
+
+func encode(value any) string {
+	encoded, _ := json.Marshal(value) // cannot fail: the value was decoded from JSON
+	return string(encoded)
+}

@@ -15,15 +15,13 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"growthworkspace/scripts/check/conformance"
 	"growthworkspace/scripts/check/faults"
-	"growthworkspace/scripts/contract"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -68,64 +66,42 @@ func resultError(passed bool, err error) error {
 const keyVariable = "WORKSPACE_KEY"
 
 func apiCommand() *cobra.Command {
-	o := contract.Options{Strict: true}
+	var o conformance.Options
 	var connect string
-	var ruleNames, skip []string
 	cmd := &cobra.Command{
 		Use: "api BASE_URL", Short: "Check a service against the rules of the API", Args: cobra.ExactArgs(1),
-		Long: `Check a service against the rules of the API. It needs a company with a record of
-every kind, such as functions/testdata/company.jsonl, imported with "workspace import", and
-a key of that company with every scope in WORKSPACE_KEY. A rule that cannot be checked
-fails.
+		Long: `Check a service against the rules of the API, with a key of a company in WORKSPACE_KEY.
+It learns the operations from the OpenAPI document that the service serves.
 
-With --write it also creates, changes and deletes records, publishes a board and changes
-existing records: use a separate company. "workspace check" checks any service against the
-rules of the specification, skips rules that cannot be checked, and publishes nothing.`,
+With --write it also creates records of every kind and a key, publishes a board of its own,
+and deletes them at the end. Give a key of a company made for it that has every scope: a
+rule that cannot be checked then fails. "workspace check" checks the same rules.`,
 		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/check api https://api.example.com --write",
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Key = os.Getenv(keyVariable); o.Key == "" {
 				return errors.New("set " + keyVariable + " to the key")
 			}
-			if len(ruleNames) == 0 {
-				ruleNames = contract.RuleNames(true)
-			}
-			ruleNames = slices.DeleteFunc(ruleNames, func(name string) bool { return slices.Contains(skip, name) })
-			if len(ruleNames) == 0 {
-				return errors.New("--skip leaves no rule")
-			}
-			if o.Rules, err = contract.SelectRules(contract.RuleNames(true), ruleNames); err != nil {
-				return err
-			}
-			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait
+			o.BaseURL = strings.TrimRight(args[0], "/")
 			if connect != "" {
 				transport := http.DefaultTransport.(*http.Transport).Clone()
 				transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 					return (&net.Dialer{}).DialContext(ctx, network, connect)
 				}
-				o.HTTP = &http.Client{Transport: transport}
+				o.Transport = transport
 			}
-			report, err := contract.Run(cmd.Context(), o)
-			if err == nil {
-				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
+			report, err := conformance.Run(cmd.Context(), o)
+			if report.Rules != nil {
+				_, writeErr := fmt.Fprint(cmd.OutOrStdout(), report)
+				err = errors.Join(err, writeErr)
 			}
-			return resultError(report.Failed == 0, err)
+			return resultError(report.Failed == 0 && (!o.Write || report.Skipped == 0), err)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
-	cmd.Flags().StringArrayVar(&ruleNames, "rule", nil, "only this `rule`; may be repeated")
-	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks; may be repeated")
+	cmd.Flags().BoolVar(&o.Write, "write", false, "also create, change, publish and delete records of its own")
+	cmd.Flags().StringArrayVar(&o.Rules, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Skip, "skip", nil, "not this `rule`, which an emulator breaks; may be repeated")
 	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` instead of the URL's host, for an emulator's host names")
 	return cmd
-}
-
-// wait waits for d, so that a quota can refill.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func faultsCommand() *cobra.Command {

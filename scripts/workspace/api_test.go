@@ -492,8 +492,7 @@ func TestAPIUsage(t *testing.T) {
 		"check --write":            {"--write: name the service"},
 		"check http://127.0.0.1:1 --base-url http://127.0.0.1:1": {"BASE_URL is the same as --base-url"},
 		"check nowhere":                     {"BASE_URL must be a URL"},
-		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "one-company", "retry-after"},
-		"check http://x --rule paging":      {`no rule "paging"`},
+		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "document", "headers"},
 	} {
 		r := runCommand(t, "", strings.Fields(args)...)
 		requireUsage(t, args, r)
@@ -565,7 +564,7 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "api", "list_feedback", "--reply-status", "").out, "needs_review\n", "skipped\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
-	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
+	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "li").out, "limits\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "list_feedback", "--fields", "id,post").out, "id,postedAt\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "update_plan_item", "--clear", "").out, "column-id\n")
 }

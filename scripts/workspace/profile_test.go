@@ -90,8 +90,8 @@ func TestUndoWithProfile(t *testing.T) {
 func TestProfileOfEveryCommand(t *testing.T) {
 	s, _, tea := startWithProfiles(t)
 	requireContains(t, runCommand(t, "", "doctor", "--profile", "tea").out, "the key of the profile tea is complete", tea)
-	requireContains(t, runCommand(t, "", "check", "--profile", "tea", "--rule", "one-company").out, "pass  one-company")
-	requireContains(t, runCommand(t, "", "check", "--base-url", s.BaseURL, "--rule", "one-company").out, "pass  one-company")
+	requireContains(t, runCommand(t, "", "check", "--profile", "tea", "--rule", "company").out, "pass  company")
+	requireContains(t, runCommand(t, "", "check", "--base-url", s.BaseURL, "--rule", "company").out, "pass  company")
 	requireContains(t, runCommand(t, "", "mcp", "--agent", "codex", "--profile", "tea").err, "leave out --profile")
 	requireContains(t, runCommand(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_company","arguments":{}}}`+"\n", "mcp", "--profile", "tea").out, tea)
 	url, _ := startStudio(t, "--profile", "tea")

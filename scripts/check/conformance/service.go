@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,7 +195,8 @@ func (k *runner) observe(r *http.Request, got client.Response) {
 	}
 	switch got.Status {
 	case http.StatusUnauthorized:
-		check("headers", got.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate is missing")
+		challenge := cmp.Or(got.Header.Get("WWW-Authenticate"), got.Header.Get("X-Amzn-Remapped-Www-Authenticate")) // API Gateway renames it
+		check("headers", challenge != "", "WWW-Authenticate is missing")
 	case http.StatusTooManyRequests:
 		wait, err := strconv.Atoi(got.Header.Get("Retry-After"))
 		check("headers", err == nil && wait >= 1, "Retry-After is %q, want seconds", got.Header.Get("Retry-After"))

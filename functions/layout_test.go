@@ -125,8 +125,6 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/cdklabs/cdk-nag-go":                        {"infra/cdk", "infra/workspace"},
 		"github.com/anishathalye/porcupine":                    {"scripts/check/faults"},
 		"go.yaml.in/yaml/v3":                                   {"infra"},
-		"github.com/pelletier/go-toml/v2":                      {"scripts/workspace/mcpclient"},
-		"github.com/tailscale/hujson":                          {"scripts/workspace/mcpclient"},
 	}
 	eachGoFile(t, func(name string, imports []string, _ string) {
 		if strings.HasSuffix(name, "_test.go") {

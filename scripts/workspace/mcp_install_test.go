@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pelletier/go-toml/v2"
 
 	"growthworkspace/scripts/workspace/terminal"
 )
@@ -22,8 +23,9 @@ import (
 // program named in the value.
 const fakeClientVariable = "WORKSPACE_TEST_AS_CLIENT"
 
-// runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp
-// install` uses it. It appends its arguments to a file named "commands" in the home folder.
+// runFakeClient adds, removes or shows a server as the client's real program does, to the extent
+// that `mcp install` uses it. It appends its arguments to a file named "commands" in the home
+// folder.
 func runFakeClient(program string, args []string) error {
 	home := os.Getenv("HOME")
 	log, err := os.OpenFile(filepath.Join(home, "commands"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -34,81 +36,46 @@ func runFakeClient(program string, args []string) error {
 	if err := log.Close(); err != nil {
 		return err
 	}
-	switch program {
-	case "claude":
-		return fakeClaude(filepath.Join(home, ".claude.json"), args)
-	case "code":
+	file, object := settingsOf(home, map[string]string{"claude": "claude-code", "code": "vscode", "codex": "codex"}[program])
+	switch line := strings.Join(args, " "); {
+	case line == "mcp get workspace --json":
+		server := serversIn(file, object)["workspace"]
+		if server == nil {
+			return fmt.Errorf("no server")
+		}
+		return json.NewEncoder(os.Stdout).Encode(map[string]any{"name": "workspace", "transport": server})
+	case line == "mcp remove --scope user workspace":
+		return editServers(file, object, func(servers map[string]any) { delete(servers, "workspace") })
+	case program == "code" && len(args) == 2 && args[0] == "--add-mcp":
 		var server map[string]any
-		if err := json.Unmarshal([]byte(args[1]), &server); err != nil {
-			return err
+		if err := json.Unmarshal([]byte(args[1]), &server); err != nil || server["type"] != "stdio" {
+			return fmt.Errorf("wrong server %s: %w", args[1], err)
 		}
-		name, _ := server["name"].(string)
-		delete(server, "name")
-		return editJSON(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "Code", "User", "mcp.json"), "servers", func(servers map[string]any) error {
-			servers[name] = server
-			return nil
+		return editServers(file, object, func(servers map[string]any) { servers[server["name"].(string)] = server })
+	case program == "claude" && strings.HasPrefix(line, "mcp add --transport stdio --scope user workspace -- ") && serversIn(file, object)["workspace"] == nil,
+		program == "codex" && strings.HasPrefix(line, "mcp add workspace -- "):
+		words := args[slices.Index(args, "--")+1:]
+		return editServers(file, object, func(servers map[string]any) {
+			servers["workspace"] = map[string]any{"command": words[0], "args": words[1:]}
 		})
-	case "codex":
-		file := filepath.Join(home, ".codex", "config.toml")
-		text, _ := os.ReadFile(file) // the file may not exist yet
-		settings := map[string]any{}
-		if err := toml.Unmarshal(text, &settings); err != nil {
-			return err
-		}
-		servers, _ := settings["mcp_servers"].(map[string]any)
-		if servers == nil {
-			servers = map[string]any{}
-			settings["mcp_servers"] = servers
-		}
-		servers[args[2]] = map[string]any{"command": args[4], "args": args[5:]}
-		text, err := toml.Marshal(settings)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(file), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		return err
 	}
-	return fmt.Errorf("no program %s", program)
+	return fmt.Errorf("%s does not know %q, or has the server already", program, args)
 }
 
-// fakeClaude adds or removes a server as `claude mcp add` and `claude mcp remove` do.
-func fakeClaude(file string, args []string) error {
-	return editJSON(file, "mcpServers", func(servers map[string]any) error {
-		separator := slices.Index(args, "--")
-		switch {
-		case args[1] == "remove":
-			delete(servers, args[len(args)-1])
-			return nil
-		case args[1] != "add" || separator < 0 || !slices.Contains(args[:separator], "user"):
-			return fmt.Errorf("wrong arguments %q", args)
-		case servers[args[separator-1]] != nil:
-			return fmt.Errorf("MCP server %s already exists in user config", args[separator-1])
-		}
-		servers[args[separator-1]] = map[string]any{"type": "stdio", "command": args[separator+1], "args": args[separator+2:], "env": map[string]any{}}
-		return nil
-	})
-}
-
-func editJSON(file, object string, edit func(map[string]any) error) error {
-	settings := map[string]any{}
+// serversIn returns the servers in a settings file, or none if it cannot be read.
+func serversIn(file, object string) map[string]any {
+	settings := map[string]map[string]any{}
 	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &settings)
+	if err != nil || json.Unmarshal(text, &settings) != nil || settings[object] == nil {
+		return map[string]any{}
 	}
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	servers, _ := settings[object].(map[string]any)
-	if servers == nil {
-		servers = map[string]any{}
-		settings[object] = servers
-	}
-	if err := edit(servers); err != nil {
-		return err
-	}
-	text, err = json.MarshalIndent(settings, "", "  ")
+	return settings[object]
+}
+
+func editServers(file, object string, edit func(map[string]any)) error {
+	servers := serversIn(file, object)
+	edit(servers)
+	text, err := json.Marshal(map[string]any{object: servers})
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
@@ -126,9 +93,7 @@ func createHome(t *testing.T, programs ...string) string {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("XDG_DATA_HOME", filepath.Join(home, ".local", "share"))
-	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
-		t.Setenv(name, "")
-	}
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	for _, program := range programs {
 		script := fmt.Sprintf("#!/bin/sh\n%s=%s exec %q \"$@\"\n", fakeClientVariable, program, os.Args[0])
 		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o700); err != nil {
@@ -139,21 +104,24 @@ func createHome(t *testing.T, programs ...string) string {
 	return home
 }
 
-// settingsOf returns the path of a client's settings in a home folder on Linux, and the path of its
-// skills, which is "" if it has none.
-func settingsOf(home, client string) (file, skills string) {
+// settingsOf returns the path of a client's settings in a home folder on Linux, and the member that
+// contains the servers. Codex's fake program has settings of its own, because only Codex reads them.
+func settingsOf(home, client string) (file, object string) {
 	switch client {
 	case "claude-code":
-		return filepath.Join(home, ".claude.json"), filepath.Join(home, ".claude", "skills")
+		return filepath.Join(home, ".claude.json"), "mcpServers"
 	case "claude-desktop":
-		return filepath.Join(home, ".config", "Claude", "claude_desktop_config.json"), ""
+		return filepath.Join(home, ".config", "Claude", "claude_desktop_config.json"), "mcpServers"
 	case "cursor":
-		return filepath.Join(home, ".cursor", "mcp.json"), filepath.Join(home, ".cursor", "skills")
+		return filepath.Join(home, ".cursor", "mcp.json"), "mcpServers"
 	case "vscode":
-		return filepath.Join(home, ".config", "Code", "User", "mcp.json"), filepath.Join(home, ".copilot", "skills")
+		return filepath.Join(home, ".config", "Code", "User", "mcp.json"), "servers"
 	}
-	return filepath.Join(home, ".codex", "config.toml"), filepath.Join(home, ".agents", "skills")
+	return filepath.Join(home, ".codex.json"), "servers"
 }
+
+// skillsOf contains the folder of each client's skills, in the home folder.
+var skillsOf = map[string]string{"claude-code": ".claude/skills", "cursor": ".cursor/skills", "vscode": ".copilot/skills", "codex": ".agents/skills", "claude-desktop": ""}
 
 func writeText(t *testing.T, file, text string) {
 	t.Helper()
@@ -183,50 +151,53 @@ func filesOf(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// clientSettings contains, for each client, a settings file with a different server and the part of
-// that server that must not change.
-var clientSettings = map[string]struct{ before, kept string }{
-	"claude-code":    {"{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  }\n}\n", `"files": {"command": "npx"}`},
-	"claude-desktop": {"{\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  },\n  \"theme\": \"dark\"\n}\n", `"files": {"command": "npx"}`},
-	"cursor":         {"{\"mcpServers\": {\"files\": {\"command\": \"npx\"}}}", `"files": {"command": "npx"}`},
-	"vscode":         {"{\n\t// my servers\n\t\"servers\": {\n\t\t\"files\": {\"command\": \"npx\"}, // for files\n\t},\n\t\"inputs\": []\n}\n", "\"files\": {\"command\": \"npx\"}, // for files"},
-	"codex":          {"model = \"m\" # my model\n\n[mcp_servers.files]\ncommand = \"npx\" # for files\n", "command = \"npx\" # for files"},
-}
-
-// entryOf returns the command and the arguments of the workspace entry in a client's settings.
-func entryOf(t *testing.T, client, text string) (out struct {
+// mcpEntry is a client's entry for a server.
+type mcpEntry struct {
 	Command string
 	Args    []string
-}) {
+}
+
+func decodeEntry(t *testing.T, text []byte) (e mcpEntry) {
 	t.Helper()
-	if client == "codex" {
-		var settings struct {
-			Servers map[string]struct {
-				Command string
-				Args    []string
-			} `toml:"mcp_servers"`
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return e
+}
+
+// linkedEntry returns the entry in the link, or in the text to paste, that the command printed.
+func linkedEntry(t *testing.T, out string) mcpEntry {
+	t.Helper()
+	for _, word := range strings.Fields(out) {
+		link, err := url.Parse(word)
+		switch {
+		case err != nil:
+		case link.Scheme == "cursor" && link.Host == "anysphere.cursor-deeplink" && link.Path == "/mcp/install" && link.Query().Get("name") == "workspace":
+			text, err := base64.StdEncoding.DecodeString(link.Query().Get("config"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return decodeEntry(t, text)
+		case link.Scheme == "vscode" && link.Opaque == "mcp/install":
+			text, err := url.PathUnescape(link.RawQuery)
+			if err != nil || !strings.Contains(text, `"name":"workspace"`) {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return decodeEntry(t, []byte(text))
 		}
-		if err := toml.Unmarshal([]byte(text), &settings); err != nil {
-			t.Fatalf("%s: %v: %s", client, err, text)
-		}
-		return settings.Servers["workspace"]
 	}
-	var settings struct {
-		Servers, MCPServers map[string]struct {
-			Command string
-			Args    []string
-		}
+	return pastedEntry(t, out)
+}
+
+// pastedEntry returns the entry in the text to paste that the command printed.
+func pastedEntry(t *testing.T, out string) mcpEntry {
+	t.Helper()
+	_, block, _ := strings.Cut(out, "{")
+	var settings struct{ MCPServers map[string]json.RawMessage }
+	if err := json.NewDecoder(strings.NewReader("{" + block)).Decode(&settings); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	for _, comment := range []string{"// my servers", "// for files"} {
-		text = strings.ReplaceAll(text, comment, "")
-	}
-	if err := json.Unmarshal([]byte(text), &settings); err != nil {
-		t.Fatalf("%s: %v: %s", client, err, text)
-	}
-	if client == "vscode" {
-		return settings.Servers["workspace"]
-	}
-	return settings.MCPServers["workspace"]
+	return decodeEntry(t, settings.MCPServers["workspace"])
 }
 
 // Ensure `mcp install` connects every client to the same server, one after the other.
@@ -235,177 +206,148 @@ func TestInstall(t *testing.T) {
 	data := dataFolder(t)
 	s := startServer(t, data)
 	for name, test := range map[string]func(t *testing.T, s *server, data string){
-		"clients": testInstall, "broken settings": testInstallIntoBrokenSettings, "questions": testInstallAsks, "keys": testInstallKeys,
+		"by command": testInstallByCommand, "by hand": testInstallByHand, "questions": testInstallAsks, "keys": testInstallKeys,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, data) })
 	}
 }
 
-// Ensure `mcp install` adds the bridge to the settings of every client, either with the client's
-// own program or by changing the file and keeping a copy. It must create a key for the agent, write
-// the skills, and leave everything else unchanged. A second run must change nothing. The bridge
-// must work when it is started as the entry says.
-func testInstall(t *testing.T, s *server, data string) {
+// testSettings are settings that no command may lose or change: they are not even JSON.
+const testSettings = "{\n\t// my servers\n\t\"servers\": {}, \"mcpServers\": {},\n}\n"
+
+// Ensure `mcp install` runs the client's own command, creates a key for the agent and writes the
+// skills. Nothing may happen without consent, and a second run must change nothing. No key may be in
+// an argument or in the client's settings. The bridge must work when it is started as the entry
+// says.
+func testInstallByCommand(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	keys := func() int {
 		return len(runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any))
 	}
-	for client, settings := range clientSettings {
-		for _, programs := range [][]string{nil, {"claude", "code", "codex"}} {
-			usesProgram := programs != nil && (client == "claude-code" || client == "vscode" || client == "codex")
-			if programs != nil && !usesProgram {
-				continue
+	for client, add := range map[string]string{
+		"claude-code": "claude mcp add --transport stdio --scope user workspace -- ", "vscode": `code --add-mcp {"name":"workspace","type":"stdio",`, "codex": "codex mcp add workspace -- ",
+	} {
+		dir := createHome(t, "claude", "code", "codex")
+		commands := func() string { return filesOf(t, dir)[filepath.Join(dir, "commands")] }
+		entry := func() mcpEntry {
+			file, object := settingsOf(dir, client)
+			text, err := json.Marshal(serversIn(file, object)["workspace"])
+			if err != nil || bytes.Contains(text, []byte("sk_live")) {
+				t.Fatalf("%s: the entry is %s: %v", client, text, err)
 			}
-			name := fmt.Sprintf("%s, own program: %t", client, usesProgram)
-			dir := createHome(t, programs...)
-			file, skills := settingsOf(dir, client)
-			before := settings.before
-			if usesProgram && client == "vscode" { // VS Code's program would lose the comments
-				before = `{"servers": {"files": {"command": "npx"}}, "inputs": []}`
-			}
-			writeText(t, file, before)
-			args := []string{"mcp", "install", client, "--areas", "feedback,context"}
-			count := keys()
+			return decodeEntry(t, text)
+		}
+		args, count := []string{"mcp", "install", client, "--areas", "feedback,context"}, keys()
 
-			shown := runCommand(t, "", args...)
-			if shown.code != 1 || !strings.Contains(shown.err, "nothing was done, because there is no terminal to ask on: --yes makes the change") ||
-				!strings.Contains(shown.err, "+ ") || !strings.Contains(shown.err, os.Args[0]) || keys() != count {
-				t.Errorf("%s: without --yes: %+v", name, shown)
-			}
-			if after := filesOf(t, dir); len(after) != 1 || after[file] != before {
-				t.Errorf("%s: without --yes it changes files: %v", name, after)
-			}
+		shown := runCommand(t, "", args...)
+		requireContains(t, shown.err, "nothing was done, because there is no terminal to ask on: --yes makes the change", os.Args[0])
+		if strings.Contains(commands(), "add") || keys() != count {
+			t.Errorf("%s: without --yes: %+v, %s", client, shown, commands())
+		}
 
-			done := runCommand(t, "", append(args, "--yes")...)
-			if done.code != 0 {
-				t.Fatalf("%s: %+v", name, done)
-			}
-			text := filesOf(t, dir)[file]
-			entry := entryOf(t, client, text)
-			if entry.Command != os.Args[0] || !filepath.IsAbs(entry.Command) || !slices.Equal(entry.Args, []string{"mcp", "--agent", client, "--areas", "feedback,context"}) {
-				t.Errorf("%s: the entry is %+v", name, entry)
-			}
-			if strings.Contains(text, "sk_live") || !usesProgram && !strings.Contains(text, settings.kept) || !strings.Contains(text, "npx") {
-				t.Errorf("%s: the settings have a key, or lost something: %s", name, text)
-			}
-			if keys() != count+1 {
-				t.Errorf("%s: %d keys more, want 1", name, keys()-count)
-			}
-			checkInstalledFiles(t, name, dir, file, before, skills, usesProgram)
+		done := runCommand(t, "", append(args, "--yes")...)
+		if want := (mcpEntry{os.Args[0], []string{"mcp", "--agent", client, "--areas", "feedback,context"}}); done.code != 0 || cmp.Diff(want, entry()) != "" || keys() != count+1 {
+			t.Fatalf("%s: %+v, the entry is %+v, want %+v and a key", client, done, entry(), want)
+		}
+		if got := commands(); !strings.Contains(got, add) || strings.Contains(got, "sk_live") {
+			t.Errorf("%s: the commands %s, want %s and no key", client, got, add)
+		}
+		checkKeyAndSkills(t, client, dir)
 
-			files := filesOf(t, dir)
-			again := runCommand(t, "", args...)
-			if again.code != 0 || !strings.Contains(again.out, "nothing to change") {
-				t.Errorf("%s: a second install: %+v", name, again)
-			}
-			if diff := cmp.Diff(files, filesOf(t, dir)); diff != "" || keys() != count+1 {
-				t.Errorf("%s: a second install changes something: %s", name, diff)
-			}
+		files := filesOf(t, dir)
+		again := runCommand(t, "", args...)
+		requireContains(t, again.out, "nothing to change")
+		if diff := cmp.Diff(files, filesOf(t, dir), cmp.FilterPath(func(p cmp.Path) bool { return strings.Contains(p.String(), "commands") }, cmp.Ignore())); again.code != 0 || keys() != count+1 ||
+			client != "codex" && diff != "" || strings.Count(commands(), " add") != strings.Count(files[filepath.Join(dir, "commands")], " add") {
+			t.Errorf("%s: a second install: %+v changes something: %s", client, again, diff)
+		}
 
-			t.Setenv(keyVariable, "sk_live_not_used")
-			out := startBridge(t, entry.Args[1:]...).exchange(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_update_feedback_reply","arguments":{"feedbackId":"fbk_0","replyStatus":"approved"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
-			t.Setenv(keyVariable, s.Key)
-			if both := strings.Join(out, "\n"); len(out) != 2 || !strings.Contains(both, `"fbk_`) || !strings.Contains(both, "feedback:write") || strings.Count(both, `"isError":true`) != 1 {
-				t.Errorf("%s: the bridge as entered lists no reviews, or approves a reply: %.2000s", name, both)
-			}
+		t.Setenv(keyVariable, "sk_live_not_used")
+		out := startBridge(t, entry().Args[1:]...).exchange(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_update_feedback_reply","arguments":{"feedbackId":"fbk_0","replyStatus":"approved"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
+		t.Setenv(keyVariable, s.Key)
+		if both := strings.Join(out, "\n"); len(out) != 2 || !strings.Contains(both, `"fbk_`) || !strings.Contains(both, "feedback:write") || strings.Count(both, `"isError":true`) != 1 {
+			t.Errorf("%s: the bridge as entered lists no reviews, or approves a reply: %.2000s", client, both)
+		}
 
-			changed := runCommand(t, "", "mcp", "install", client, "--yes", "--own-key=false", "--base-url", s.BaseURL)
-			requireContains(t, changed.err, "would not have WORKSPACE_KEY: store your key with `workspace login --base-url "+s.BaseURL+"`")
-			if r := runCommand(t, s.Key, "login", "--base-url", s.BaseURL); r.code != 0 {
-				t.Fatalf("login: %+v", r)
-			}
-			t.Setenv(keyVariable, "")
-			changed = runCommand(t, "", "mcp", "install", client, "--yes", "--own-key=false", "--skills=false")
-			t.Setenv(keyVariable, s.Key)
-			text = filesOf(t, dir)[file]
-			if entry := entryOf(t, client, text); changed.code != 0 || !slices.Equal(entry.Args, []string{"mcp", "--base-url", s.BaseURL}) || keys() != count+1 {
-				t.Errorf("%s: with the user's key: %+v, the entry is %+v", name, changed, entry)
-			}
-			if !usesProgram && !strings.Contains(text, settings.kept) || !strings.Contains(changed.err, "- ") {
-				t.Errorf("%s: the replaced entry is not shown, or the rest is lost: %s, %s", name, changed.err, text)
-			}
+		changed := runCommand(t, "", "mcp", "install", client, "--yes", "--own-key=false", "--base-url", s.BaseURL)
+		requireContains(t, changed.err, "would not have WORKSPACE_KEY: store your key with `workspace login --base-url "+s.BaseURL+"`")
+		if r := runCommand(t, s.Key, "login", "--base-url", s.BaseURL); r.code != 0 {
+			t.Fatalf("login: %+v", r)
+		}
+		t.Setenv(keyVariable, "")
+		changed = runCommand(t, "", "mcp", "install", client, "--yes", "--own-key=false", "--skills=false")
+		t.Setenv(keyVariable, s.Key)
+		if e := entry(); changed.code != 0 || !slices.Equal(e.Args, []string{"mcp", "--base-url", s.BaseURL}) || keys() != count+1 {
+			t.Errorf("%s: with the user's key: %+v, the entry is %+v", client, changed, e)
 		}
 	}
 }
 
-// checkInstalledFiles checks the files other than the settings: the copy, the key, the skills, and
-// the log of the commands that were run.
-func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, usesProgram bool) {
+// checkKeyAndSkills checks that the only key in the home folder is in a file of this program that
+// only its owner can read, and that the skills of the areas are written.
+func checkKeyAndSkills(t *testing.T, client, home string) {
 	t.Helper()
-	var backups, secrets, written []string
+	var secrets, written []string
 	for path, text := range filesOf(t, home) {
-		switch {
-		case strings.HasPrefix(path, file+".bak-"):
-			backups = append(backups, text)
-		case strings.Contains(text, "sk_live"):
+		if strings.Contains(text, "sk_live") {
 			secrets = append(secrets, path)
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%s: %s: %v, %v, want a file that only its owner can read", name, path, info.Mode(), err)
+				t.Errorf("%s: %s: %v, %v, want a file that only its owner can read", client, path, info.Mode(), err)
 			}
-		case filepath.Base(path) == "SKILL.md":
+		}
+		if filepath.Base(path) == "SKILL.md" {
 			written = append(written, path)
 		}
 	}
-	if !usesProgram && !slices.Equal(backups, []string{before}) || usesProgram && backups != nil {
-		t.Errorf("%s: copies of the settings %q", name, backups)
+	if !slices.Equal(secrets, []string{filepath.Join(home, ".config", "growth-workspace", "agents", client+".json")}) {
+		t.Errorf("%s: keys are in %q", client, secrets)
 	}
-	if len(secrets) != 1 || !strings.HasPrefix(secrets[0], filepath.Join(home, ".config", "growth-workspace", "agents")+"/") {
-		t.Errorf("%s: keys are in %q", name, secrets)
-	}
-	if skills != "" && !slices.Equal(written, []string{filepath.Join(skills, "workspace-triage-reviews", "SKILL.md")}) || skills == "" && written != nil {
-		t.Errorf("%s: skills %q", name, written)
-	}
-	if info, err := os.Stat(file); err != nil || !usesProgram && info.Mode().Perm() != 0o640 {
-		t.Errorf("%s: the settings have other permissions than before: %v, %v", name, info.Mode(), err)
-	}
-	if log, err := os.ReadFile(filepath.Join(home, "commands")); (err == nil) != usesProgram {
-		t.Errorf("%s: commands of the client %q", name, log)
+	if folder := skillsOf[client]; folder != "" && !slices.Equal(written, []string{filepath.Join(home, folder, "workspace-triage-reviews", "SKILL.md")}) || folder == "" && written != nil {
+		t.Errorf("%s: skills %q", client, written)
 	}
 }
 
-// Ensure settings do not change if they are invalid, or if a change would lose part of them. In
-// both cases there must be no copy, no key and no skill, and the error must say where the problem
-// is.
-func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
+// Ensure `mcp install` prints the link to open or the text to paste if the client has no command, or
+// if the command is not on PATH. The client's settings must not change. Once the entry is there, a
+// run must change nothing.
+func testInstallByHand(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
-	keys := len(runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any))
-	for _, c := range []struct{ client, text, want string }{
-		{"claude-code", "{\n  \"mcpServers\": {},\n}", "line 3, column 1: invalid character '}'"},
-		{"claude-desktop", "{\n  // mine\n}", "line 2, column 3: invalid character '/'"},
-		{"cursor", "{\"mcpServers\": ", "line 1, column 15: unexpected end of JSON input"},
-		{"vscode", "{\n  // mine\n  \"servers\": {,}\n}", "line 3, column 15: "},
-		{"codex", "model = \"m\"\n[mcp_servers\n", "line 2, column "},
-		{"vscode", `{"servers": {"workspace": {"command": "old" /* mine */}}}`, "has comments, which would be lost: change it by hand to"},
-		{"cursor", `[]`, "the file must be an object"},
+	for client, want := range map[string]string{
+		"claude-code": "claude is not on PATH. Run this where it is:\n\n  claude mcp add --transport stdio --scope user workspace -- ", "codex": "codex mcp add workspace -- ", "vscode": "code --add-mcp '",
+		"cursor": "Open this link; Cursor asks before it adds the server:", "claude-desktop": "Add this to ",
 	} {
-		for _, programs := range [][]string{nil, {"claude", "code", "codex"}} {
-			dir := createHome(t, programs...)
-			file, _ := settingsOf(dir, c.client)
-			writeText(t, file, c.text)
-			r := runCommand(t, "", "mcp", "install", c.client, "--yes")
-			if r.code != 1 || !strings.Contains(r.err, file) || !strings.Contains(r.err, c.want) {
-				t.Errorf("%s: %+v, want %s and %s", c.client, r, file, c.want)
-			}
-			if after := filesOf(t, dir); len(after) != 1 || after[file] != c.text {
-				t.Errorf("%s: files were changed: %v", c.client, after)
+		dir := createHome(t)
+		file, object := settingsOf(dir, client)
+		writeText(t, file, testSettings)
+		args := []string{"mcp", "install", client, "--areas", "feedback,context", "--yes"}
+		done := runCommand(t, "", args...)
+		if done.code != 0 || !strings.Contains(done.out, want) || strings.Contains(done.out, "sk_live") || filesOf(t, dir)[file] != testSettings {
+			t.Errorf("%s: %+v, want %q and no change of %s", client, done, want, file)
+		}
+		checkKeyAndSkills(t, client, dir)
+		if client == "claude-code" || client == "codex" {
+			continue
+		}
+		e := linkedEntry(t, done.out)
+		if want := (mcpEntry{os.Args[0], []string{"mcp", "--agent", client, "--areas", "feedback,context"}}); cmp.Diff(want, e) != "" {
+			t.Errorf("%s: the entry is %+v, want %+v", client, e, want)
+		}
+		if client == "cursor" {
+			if diff := cmp.Diff(e, pastedEntry(t, done.out)); diff != "" {
+				t.Errorf("the link and the text differ: %s", diff)
 			}
 		}
-	}
-	dir := createHome(t, "code") // VS Code's program would drop the comments
-	file, _ := settingsOf(dir, "vscode")
-	writeText(t, file, clientSettings["vscode"].before)
-	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // fails: the user's key is in WORKSPACE_KEY, which the client would not have
-		t.Errorf("with the user's key: %+v", r)
-	}
-	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--areas", "metrics", "--scopes", "metrics:read"); r.code != 0 ||
-		!strings.Contains(filesOf(t, dir)[file], clientSettings["vscode"].kept) || filesOf(t, dir)[filepath.Join(dir, "commands")] != "" {
-		t.Errorf("comments: %+v, %v", r, filesOf(t, dir))
-	}
-	keys++
-	if items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any); len(items) != keys {
-		t.Errorf("%d keys, want %d", len(items), keys)
+		if err := editServers(file, object, func(servers map[string]any) { servers["workspace"] = e }); err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, file, strings.NewReplacer(`"Command"`, `"command"`, `"Args"`, `"args"`).Replace(filesOf(t, dir)[file]))
+		files := filesOf(t, dir)
+		again := runCommand(t, "", args...)
+		if diff := cmp.Diff(files, filesOf(t, dir)); again.code != 0 || !strings.Contains(again.out, "nothing to change") || diff != "" {
+			t.Errorf("%s: with the entry: %+v %s", client, again, diff)
+		}
 	}
 }
 
@@ -414,17 +356,16 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 	for _, c := range []struct {
 		replies string
 		code    int
-		args    []string // the arguments of the entry; nil if there is no entry
+		args    []string // the arguments of the entry; nil if none is printed
 		files   int
 	}{
-		{"y\ny\ny\n", 0, []string{"mcp", "--agent", "cursor", "--areas", "feedback"}, 3},
-		{"n\nn\ny\n", 0, []string{"mcp", "--base-url", s.BaseURL, "--data", data, "--areas", "feedback"}, 1},
-		{"y\nn\nyes\n", 0, []string{"mcp", "--agent", "cursor", "--areas", "feedback"}, 2},
+		{"y\ny\ny\n", 0, []string{"mcp", "--agent", "cursor", "--areas", "feedback"}, 2},
+		{"n\nn\ny\n", 0, []string{"mcp", "--base-url", s.BaseURL, "--data", data, "--areas", "feedback"}, 0},
+		{"y\nn\nyes\n", 0, []string{"mcp", "--agent", "cursor", "--areas", "feedback"}, 1},
 		{"y\ny\nn\n", 1, nil, 0},
 		{"", 1, nil, 0},
 	} {
 		dir := createHome(t)
-		file, _ := settingsOf(dir, "cursor")
 		var out, errOut bytes.Buffer
 		term := &terminal.Terminal{In: strings.NewReader(c.replies), Out: &out, Err: &errOut, Interactive: true, Now: time.Now}
 		root := rootCommand(term)
@@ -437,8 +378,8 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 		if len(files) != c.files {
 			t.Errorf("%q: files %v, want %d", c.replies, files, c.files)
 		}
-		if c.args != nil && !slices.Equal(entryOf(t, "cursor", files[file]).Args, c.args) {
-			t.Errorf("%q: the entry is %s", c.replies, files[file])
+		if c.args != nil && !slices.Equal(linkedEntry(t, out.String()).Args, c.args) {
+			t.Errorf("%q: the output is %s", c.replies, &out)
 		}
 	}
 	dir := createHome(t)
@@ -505,17 +446,12 @@ func testInstallKeys(t *testing.T, s *server, data string) {
 		}
 	}
 	t.Setenv(keyVariable, s.Key)
-	for script, want := range map[string]string{
-		"echo no space left; exit 3": "codex mcp add workspace -- ",
-		"exit 0":                     "config.toml does not have the entry, although the command succeeded: check the servers in Codex",
-	} {
-		if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "codex"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		r := runCommand(t, "", "mcp", "install", "codex", "--yes")
-		if (r.code == 0) != (script == "exit 0") || !strings.Contains(r.err, want) || r.code != 0 && !strings.Contains(r.err, "failed: exit status 3: no space left") {
-			t.Errorf("a program that does %q: %+v, want %s", script, r, want)
-		}
+	if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "codex"), []byte("#!/bin/sh\necho no space left; exit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := runCommand(t, "", "mcp", "install", "codex", "--yes")
+	if r.code == 0 || !strings.Contains(r.err, "codex mcp add workspace -- ") || !strings.Contains(r.err, "failed: exit status 3: no space left") {
+		t.Errorf("a program that fails: %+v", r)
 	}
 	t.Setenv(keyVariable, "")
 	if r := runCommand(t, "", "mcp", "install", "cursor", "--base-url", "http://127.0.0.1:1", "--data", t.TempDir()); r.code != 1 || !strings.Contains(r.err, "no key for http://127.0.0.1:1") {

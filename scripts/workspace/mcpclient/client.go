@@ -1,26 +1,24 @@
-// Package mcpclient knows the commonly used clients of the Model Context Protocol. For each client,
-// it knows the settings file, the form of a server's entry in it, and the client's own command for
-// adding a server. It plans a change, so that a person can see it first, and then makes the change.
+// Package mcpclient knows the commonly used clients of the Model Context Protocol. A client's
+// settings are its own: this package never writes them. It runs the client's own command for adding
+// a server, or returns the link or the text that a person opens or pastes.
 package mcpclient
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 )
 
@@ -29,13 +27,16 @@ const EntryName = "workspace"
 
 // Entry is a client's entry for a server. The client starts the server with this command.
 type Entry struct {
-	Command string   `json:"command" toml:"command"`
-	Args    []string `json:"args" toml:"args"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
 }
 
 func (e Entry) equal(other Entry) bool {
 	return e.Command == other.Command && slices.Equal(e.Args, other.Args)
 }
+
+// Words returns the command line of the entry.
+func (e Entry) Words() []string { return append([]string{e.Command}, e.Args...) }
 
 // Client is a client of the protocol.
 type Client struct {
@@ -46,35 +47,15 @@ type Client struct {
 	// read skills from a folder.
 	SkillsFolder string
 
-	file   string // the settings file that lists the user's servers
-	format format
+	file   string // the settings file that lists the user's servers, in JSON; "" if current reads the entry
+	object string // the member of the file that contains the servers
 
-	program       string // the client's command-line program; "" if it cannot add servers
-	losesComments bool   // whether the program rewrites the file without its comments
-	add           func(e Entry) []string
-	remove        []string // arguments for removing an existing entry before adding the new one; nil if the command from add replaces it
-}
+	program string // the client's command-line program; "" if it cannot add servers
+	add     func(e Entry) []string
+	remove  []string // arguments for removing an existing entry before adding the new one; nil if the command from add replaces it
+	get     []string // arguments for showing the entry as JSON, if file is ""
 
-// format is the format of a settings file.
-type format interface {
-	// merge returns text with the entry added. replaced is the text of the old entry, or "" if
-	// there was none. If text already contains the entry, merge returns text unchanged. Otherwise
-	// it changes nothing but the entry, and keeps comments. The error is a *syntaxError if the text
-	// cannot be parsed.
-	merge(text []byte, e Entry) (merged []byte, replaced string, err error)
-
-	// render formats the entry for a person.
-	render(e Entry) string
-}
-
-// syntaxError says where a settings file is invalid.
-type syntaxError struct {
-	line, column int
-	problem      string
-}
-
-func (e *syntaxError) Error() string {
-	return fmt.Sprintf("line %d, column %d: %s", e.line, e.column, e.problem)
+	link func(e Entry) string // the link that makes the client add the entry; nil if there is none
 }
 
 // Names returns the names of all clients.
@@ -95,36 +76,32 @@ func Lookup(name string) (Client, error) {
 	case "claude-code":
 		return Client{
 			Name: name, Title: "Claude Code", SkillsFolder: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "skills"),
-			file: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), home), ".claude.json"), format: jsonFormat{object: "mcpServers", writesType: true},
+			file: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), home), ".claude.json"), object: "mcpServers",
 			program: "claude", remove: []string{"mcp", "remove", "--scope", "user", EntryName},
 			add: func(e Entry) []string {
-				return append([]string{"mcp", "add", "--transport", "stdio", "--scope", "user", EntryName, "--", e.Command}, e.Args...)
+				return append([]string{"mcp", "add", "--transport", "stdio", "--scope", "user", EntryName, "--"}, e.Words()...)
 			},
 		}, nil
 	case "claude-desktop":
 		return Client{
-			Name: name, Title: "Claude Desktop",
-			file: filepath.Join(configDir, "Claude", "claude_desktop_config.json"), format: jsonFormat{object: "mcpServers"},
+			Name: name, Title: "Claude Desktop", file: filepath.Join(configDir, "Claude", "claude_desktop_config.json"), object: "mcpServers",
 		}, nil
 	case "cursor":
 		return Client{
 			Name: name, Title: "Cursor", SkillsFolder: filepath.Join(home, ".cursor", "skills"),
-			file: filepath.Join(home, ".cursor", "mcp.json"), format: jsonFormat{object: "mcpServers"},
+			file: filepath.Join(home, ".cursor", "mcp.json"), object: "mcpServers", link: cursorLink,
 		}, nil
 	case "vscode":
 		return Client{
 			Name: name, Title: "VS Code", SkillsFolder: filepath.Join(home, ".copilot", "skills"),
-			file: filepath.Join(configDir, "Code", "User", "mcp.json"), format: jsonFormat{object: "servers", writesType: true, allowsComments: true},
-			program: codeProgram(), losesComments: true, add: vsCodeAddArgs,
+			file: filepath.Join(configDir, "Code", "User", "mcp.json"), object: "servers",
+			program: codeProgram(), add: func(e Entry) []string { return []string{"--add-mcp", vsCodeServer(e)} }, link: vsCodeLink,
 		}, nil
 	case "codex":
 		return Client{
 			Name: name, Title: "Codex", SkillsFolder: filepath.Join(home, ".agents", "skills"),
-			file: filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "config.toml"), format: tomlFormat{},
-			program: "codex",
-			add: func(e Entry) []string {
-				return append([]string{"mcp", "add", EntryName, "--", e.Command}, e.Args...)
-			},
+			program: "codex", add: func(e Entry) []string { return append([]string{"mcp", "add", EntryName, "--"}, e.Words()...) },
+			get: []string{"mcp", "get", EntryName, "--json"},
 		}, nil
 	}
 	return Client{}, fmt.Errorf("no client %q; name one of %s", name, strings.Join(Names(), ", "))
@@ -139,172 +116,124 @@ func codeProgram() string {
 	return "code"
 }
 
-func vsCodeAddArgs(e Entry) []string {
-	text, err := json.Marshal(struct {
+// vsCodeServer returns the entry in the form in which VS Code accepts it.
+func vsCodeServer(e Entry) string {
+	return encode(struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 		Entry
-	}{EntryName, "stdio", e})
-	if err != nil {
+	}{EntryName, "stdio", e}, "")
+}
+
+// vsCodeLink returns the entry as a link of VS Code
+// (https://code.visualstudio.com/api/extension-guides/ai/mcp).
+func vsCodeLink(e Entry) string { return "vscode:mcp/install?" + url.PathEscape(vsCodeServer(e)) }
+
+// cursorLink returns the entry as a link of Cursor (https://cursor.com/docs/mcp/install-links).
+func cursorLink(e Entry) string {
+	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + EntryName + "&config=" + url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(encode(e, ""))))
+}
+
+// encode returns a value of strings as JSON.
+func encode(value any, indent string) string {
+	var out bytes.Buffer
+	w := json.NewEncoder(&out)
+	w.SetEscapeHTML(false)
+	w.SetIndent("", indent)
+	if err := w.Encode(value); err != nil {
 		panic(err) // cannot fail: the value contains only strings
 	}
-	return []string{"--add-mcp", string(text)}
+	return strings.TrimSpace(out.String())
 }
 
 // Plan is a change to a client's settings that has not been made yet.
 type Plan struct {
-	File     string
-	Entry    Entry
-	Text     string // the entry, formatted for a person
-	Replaced string // the entry to be replaced, with the service's keys redacted; "" if there is none
-	Exists   bool   // whether the settings already contain the entry, so that there is nothing to do
+	Entry  Entry
+	Exists bool // whether the settings already contain the entry, so that there is nothing to do
 
-	// Commands contains the command lines of the client's own program that make the change. If it
-	// is empty, Apply changes the file directly.
+	// Commands contains the command lines of the client's own program that make the change. It is
+	// empty if there is no such program on PATH.
 	Commands [][]string
 
-	client Client
+	// ByHand says what a person must do to make the change, if Commands is empty.
+	ByHand string
 }
 
-// NewPlan plans the addition of an entry to the client's settings. It does not change anything. If
-// the settings cannot be parsed, the error says where.
-func (c Client) NewPlan(e Entry) (Plan, error) {
-	p := Plan{File: c.file, Entry: e, Text: c.format.render(e), client: c}
-	text, merged, replaced, err := c.mergeFile(e)
-	if err != nil {
-		return p, err
+// NewPlan plans the addition of an entry to the client's settings. It does not change anything.
+func (c Client) NewPlan(ctx context.Context, e Entry) Plan {
+	p := Plan{Entry: e}
+	program := ""
+	if c.program != "" {
+		program, _ = exec.LookPath(c.program) // "" if it is not on PATH
 	}
-	p.Replaced, p.Exists = auth.Redact(replaced), text != nil && bytes.Equal(text, merged)
-	if c.program == "" || c.losesComments && hasJSONComments(text) {
-		return p, nil
+	stored, found := c.current(ctx, program)
+	p.Exists = found && stored.equal(e)
+	if program == "" {
+		p.ByHand = c.byHand(e)
+		return p
 	}
-	if program, err := exec.LookPath(c.program); err == nil {
-		if c.remove != nil && replaced != "" {
-			p.Commands = append(p.Commands, append([]string{program}, c.remove...))
+	if found && c.remove != nil {
+		p.Commands = append(p.Commands, append([]string{program}, c.remove...))
+	}
+	p.Commands = append(p.Commands, append([]string{program}, c.add(e)...))
+	return p
+}
+
+// current returns the entry in the client's settings. found is false if there is none, or if the
+// settings cannot be read: then the client's own command decides.
+func (c Client) current(ctx context.Context, program string) (e Entry, found bool) {
+	if c.file == "" {
+		if program == "" {
+			return e, false
 		}
-		p.Commands = append(p.Commands, append([]string{program}, c.add(e)...))
+		var server struct {
+			Entry
+			Transport Entry `json:"transport"` // where newer versions have the command
+		}
+		text, err := exec.CommandContext(ctx, program, c.get...).Output()
+		if err != nil || json.Unmarshal(text, &server) != nil {
+			return e, false
+		}
+		if server.Transport.Command != "" {
+			return server.Transport, true
+		}
+		return server.Entry, true
 	}
-	return p, nil
+	text, err := os.ReadFile(c.file)
+	var members, servers map[string]json.RawMessage
+	if err != nil || json.Unmarshal(text, &members) != nil || json.Unmarshal(members[c.object], &servers) != nil || servers[EntryName] == nil {
+		return e, false
+	}
+	_ = json.Unmarshal(servers[EntryName], &e) // an entry of another form is not the wanted one
+	return e, true
 }
 
-// mergeFile returns the text of the client's file, or nil if there is no file. It also returns the
-// text with the entry added, and the text of the old entry.
-func (c Client) mergeFile(e Entry) (text, merged []byte, replaced string, err error) {
-	text, err = os.ReadFile(c.file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, "", fmt.Errorf("read the settings of %s: %w", c.Title, err)
+// byHand says how a person adds the entry.
+func (c Client) byHand(e Entry) string {
+	var ways []string
+	if c.program != "" {
+		var words []string
+		for _, word := range append([]string{c.program}, c.add(e)...) {
+			words = append(words, terminal.QuoteArgument(word))
+		}
+		ways = append(ways, fmt.Sprintf("%s is not on PATH. Run this where it is:\n\n  %s", c.program, strings.Join(words, " ")))
 	}
-	merged, replaced, err = c.format.merge(text, e)
-	var broken *syntaxError
-	if errors.As(err, &broken) {
-		return nil, nil, "", fmt.Errorf("%s is broken, so nothing was changed: %w", c.file, err)
+	if c.link != nil {
+		ways = append(ways, fmt.Sprintf("Open this link; %s asks before it adds the server:\n\n  %s", c.Title, c.link(e)))
 	}
-	if err != nil {
-		return nil, nil, "", fmt.Errorf("%s was not changed: %w", c.file, err)
+	if c.program == "" && c.file != "" {
+		block := encode(map[string]any{c.object: map[string]any{EntryName: e}}, "  ")
+		ways = append(ways, fmt.Sprintf("Add this to %s, beside what is there, and restart %s:\n\n%s", c.file, c.Title, block))
 	}
-	return text, merged, replaced, nil
+	return strings.Join(ways, "\n\nOr: ")
 }
 
-// Apply makes the change. backup is the path of a copy of the file before the change. It is "" if
-// there was no file, or if the client's program only adds an entry. now is part of the copy's name.
-func (p Plan) Apply(ctx context.Context, now time.Time) (backup string, err error) {
-	switch {
-	case p.Exists:
-		return "", nil
-	case len(p.Commands) > 1: // the first command removes the old entry, and the second one may fail
-		return p.replaceByCommands(ctx, now)
-	case len(p.Commands) > 0:
-		return "", p.runCommands(ctx)
-	}
-	text, merged, _, err := p.client.mergeFile(p.Entry) // read the file again: the client may have changed it since NewPlan
-	if err != nil {
-		return "", err
-	}
-	return ReplaceFile(p.File, text, merged, now)
-}
-
-// replaceByCommands copies the file and then runs the client's program.
-func (p Plan) replaceByCommands(ctx context.Context, now time.Time) (backup string, err error) {
-	file := targetOf(p.File)
-	text, err := os.ReadFile(file)
-	if err == nil {
-		backup, err = keepCopy(file, text, now)
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := p.runCommands(ctx); err != nil {
-		return backup, fmt.Errorf("%w; the settings as they were before are in %s", err, backup)
-	}
-	return backup, nil
-}
-
-// runCommands runs the client's program with each of the plan's command lines.
-func (p Plan) runCommands(ctx context.Context) error {
+// Apply runs the commands of the plan.
+func (p Plan) Apply(ctx context.Context) error {
 	for _, words := range p.Commands {
 		if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s failed: %w: %s", strings.Join(words, " "), err, auth.Redact(string(bytes.TrimSpace(out))))
 		}
 	}
 	return nil
-}
-
-// ReplaceFile replaces the contents of a file atomically and keeps the file's permissions. text is
-// the current content, and backup is the path of a copy of it in the same folder. If text is nil,
-// ReplaceFile creates the file and its folder, and backup is "". If file is a symbolic link,
-// ReplaceFile replaces the link's target.
-func ReplaceFile(file string, text, replacement []byte, now time.Time) (backup string, err error) {
-	file = targetOf(file)
-	if text == nil {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return "", err
-		}
-		return "", writeFile(file, replacement, 0o600)
-	}
-	if backup, err = keepCopy(file, text, now); err != nil {
-		return "", err
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	return backup, writeFile(file, replacement, info.Mode().Perm())
-}
-
-// keepCopy writes text to a new file in the same folder as file, with the same permissions. It
-// returns the path of the new file.
-func keepCopy(file string, text []byte, now time.Time) (backup string, err error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	backup = file + ".bak-" + now.UTC().Format("20060102T150405.000Z")
-	if err := writeFile(backup, text, info.Mode().Perm()); err != nil {
-		return "", fmt.Errorf("keep a copy of the settings: %w", err)
-	}
-	return backup, nil
-}
-
-// linksMax is the maximum number of symbolic links that targetOf follows.
-const linksMax = 40
-
-// targetOf returns the target of a symbolic link, even if the target does not exist. It returns any
-// other path unchanged.
-func targetOf(file string) string {
-	for range linksMax {
-		target, err := os.Readlink(file)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(file), target)
-		}
-		file = target
-	}
-	return file
-}
-
-// writeFile writes a file atomically and with the given permissions.
-func writeFile(file string, text []byte, mode fs.FileMode) error {
-	return secretfile.CreateWithMode(file, mode, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

@@ -41,7 +41,7 @@ that start programs. It forwards every message to <base URL>/mcp with the stored
 that the client's settings need no key. An agent sees the tools, prompts and errors of the
 service.
 
-"workspace mcp install" enters this command into a client's settings. The key is that of
+"workspace mcp install" adds this command to a client. The key is that of
 --agent, or else the one that "workspace api" would use. It is read for every message, so a
 new login works at once. Problems are on standard error and in the responses. It ends when
 the client closes standard input.`,
@@ -88,7 +88,7 @@ func checkAreas(cmd *cobra.Command, areas string) error {
 func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 	log := func(format string, args ...any) { fmt.Fprintf(u.Err, "workspace mcp: "+format+"\n", args...) }
 	if u.Interactive {
-		log("waiting for messages of an MCP client; `%s` enters this command into one", u.Command("mcp install"))
+		log("waiting for messages of an MCP client; `%s` adds this command to one", u.Command("mcp install"))
 	}
 	query := ""
 	if f.areas != "" {

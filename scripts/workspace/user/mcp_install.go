@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,10 +30,11 @@ import (
 func (u *userCommands) mcpInstallCommand() *cobra.Command {
 	i := &installation{userCommands: u}
 	cmd := &cobra.Command{
-		Use: "install CLIENT [--areas a,b]", Short: "Enter the bridge into a client's settings: " + strings.Join(mcpclient.Names(), ", "),
-		Long: `Enter "workspace mcp" as a server into the settings of a client: ` + strings.Join(mcpclient.Names(), ",\n") + `. It uses the client's own command where there is one, and otherwise
-changes the client's file for your user, and keeps a copy of it. It shows the change and
-asks first. Other servers, and comments, stay as they are.
+		Use: "install CLIENT [--areas a,b]", Short: "Connect a client through the bridge: " + strings.Join(mcpclient.Names(), ", "),
+		Long: `Add "workspace mcp" as a server to a client: ` + strings.Join(mcpclient.Names(), ", ") + `.
+It runs the client's own command, such as "claude mcp add". Where there is none, it prints
+the link to open or the text to paste. It edits no file of a client. It shows what it is
+going to do and asks first.
 
 It offers two more things. A key of its own for this agent, which only reads the areas and
 drafts replies, posts and ideas there, like that of "workspace key issue --preset
@@ -91,9 +93,8 @@ type installation struct {
 type installResult struct {
 	Client   string     `json:"client"`
 	Changed  bool       `json:"changed"`
-	File     string     `json:"file"`     // the client's settings file
-	Backup   string     `json:"backup"`   // a copy of the settings file from before the change; empty if there is none
-	Commands [][]string `json:"commands"` // commands of the client's program that made the change; empty if the file was changed directly
+	Commands [][]string `json:"commands"` // commands of the client's program that were run
+	ByHand   string     `json:"byHand"`   // what a person must still do; empty if the client has the entry
 	KeyID    string     `json:"keyId"`    // the id of the agent's own key; empty if there is none
 	Skills   []string   `json:"skills"`   // the files that were written
 }
@@ -152,10 +153,7 @@ func (i *installation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := i.client.NewPlan(mcpclient.Entry{Command: program, Args: arguments})
-	if err != nil {
-		return err
-	}
+	plan := i.client.NewPlan(ctx, mcpclient.Entry{Command: program, Args: arguments})
 	skills, err := i.chooseSkills()
 	if err != nil {
 		return err
@@ -325,10 +323,10 @@ func (i *installation) ask(question string) (bool, error) {
 	return i.Ask("%s", question)
 }
 
-// apply shows the change to the settings and asks for confirmation. Then it creates the key,
-// changes the settings and writes the skills.
+// apply shows what it is going to do and asks for confirmation. Then it creates the key, runs the
+// client's commands and writes the skills.
 func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []skillFile) error {
-	out := installResult{Client: i.client.Name, File: plan.File, Commands: [][]string{}, Skills: []string{}, KeyID: i.existingKey.KeyID}
+	out := installResult{Client: i.client.Name, Commands: [][]string{}, Skills: []string{}, KeyID: i.existingKey.KeyID}
 	newKey := i.useOwnKey && i.existingKey.Key == ""
 	if plan.Exists && !newKey && len(skills) == 0 {
 		return i.Print(out, "%s has this entry already: nothing to change", i.client.Title)
@@ -348,48 +346,60 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 			return err
 		}
 	}
-	var err error
-	if out.Backup, err = plan.Apply(ctx, i.Now()); err != nil {
-		return err
-	}
-	if !plan.Exists && plan.Commands != nil {
-		out.Commands = plan.Commands
-		if after, err := i.client.NewPlan(plan.Entry); err != nil || !after.Exists {
-			i.Note("%s does not have the entry, although the command succeeded: check the servers in %s.", plan.File, i.client.Title)
+	text := fmt.Sprintf("%s starts the server %q with its next session", i.client.Title, mcpclient.EntryName)
+	switch {
+	case plan.Exists:
+	case len(plan.Commands) > 0:
+		if err := plan.Apply(ctx); err != nil {
+			return err
 		}
+		out.Commands = plan.Commands
+	default:
+		out.ByHand = plan.ByHand
+		text = plan.ByHand
 	}
 	for _, f := range skills {
-		if _, err := mcpclient.ReplaceFile(f.path, f.old, f.text, i.Now()); err != nil {
+		if err := f.write(i.Now()); err != nil {
 			return fmt.Errorf("write the skill %s: %w", f.path, err)
 		}
 		out.Skills = append(out.Skills, f.path)
 	}
-	out.Changed = true
-	text := fmt.Sprintf("%s starts the server %q with its next session", i.client.Title, mcpclient.EntryName)
-	if out.Backup != "" {
-		text += "\nThe settings as they were before are in " + out.Backup
-	}
+	out.Changed = newKey || len(out.Commands) > 0 || len(skills) > 0
 	return i.Print(out, "%s", text)
 }
 
 func (i *installation) printChange(plan mcpclient.Plan) {
 	if plan.Exists {
-		i.Note("%s has the entry already.", plan.File)
+		i.Note("%s has the entry already.", i.client.Title)
 		return
 	}
 	for _, words := range plan.Commands {
-		var line []string
-		for _, word := range words {
-			line = append(line, terminal.QuoteArgument(word))
-		}
-		i.Note("%s", strings.Join(line, " "))
+		i.Note("%s", quoteAll(words))
 	}
-	i.Note("%s", plan.File)
-	for _, part := range []struct{ mark, text string }{{"-", plan.Replaced}, {"+", plan.Text}} {
-		for line := range strings.Lines(part.text) {
-			i.Note("  %s %s", part.mark, strings.TrimRight(line, "\r\n"))
+	if plan.ByHand != "" {
+		i.Note("No command adds a server to %s here: you get what to open, run or paste. The server is\n  %s", i.client.Title, quoteAll(plan.Entry.Words()))
+	}
+}
+
+func quoteAll(words []string) string {
+	var line []string
+	for _, word := range words {
+		line = append(line, terminal.QuoteArgument(word))
+	}
+	return strings.Join(line, " ")
+}
+
+// write writes the file. It keeps a copy of a file that a person may have changed.
+func (f skillFile) write(now time.Time) error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+		return err
+	}
+	if f.old != nil {
+		if err := os.WriteFile(f.path+".bak-"+now.UTC().Format("20060102T150405.000Z"), f.old, 0o600); err != nil {
+			return err
 		}
 	}
+	return os.WriteFile(f.path, f.text, 0o600)
 }
 
 // createKey creates the agent's key and stores it.

@@ -121,7 +121,7 @@ func (s *Session) configureCredentials(ctx context.Context, t *terminal.Terminal
 	o.Operator = func(context.Context) string { return localOperator() }
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials, o.Transport = localRegion, static, engine.Transport(s.Engine.Socket)
+		o.Region, o.Credentials, o.Transport = localRegion, static, diskTransport{engine.Transport(s.Engine.Socket), s.Data}
 		return nil
 	}
 	var options []func(*config.LoadOptions) error

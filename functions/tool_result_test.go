@@ -492,3 +492,24 @@ func shortenStrings(record string) string {
 	}
 	return record
 }
+
+// Ensure a result says that only HTTP has a value that no result can show. It must not send the
+// model back to the pointer that it has just read.
+func TestToolValuesThatOnlyHTTPHas(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.IssueKey(t)
+	for findings, want := range map[string]string{
+		`{"n":` + strings.Repeat("9", 40_000) + `}`:    "Values that do not fit are outlined: 1. Only HTTP has 1 of them, because a number or a name is too long for a result.",
+		`{"` + strings.Repeat("k", 40_000) + `":true}`: "Values that do not fit are outlined: 1. Only HTTP has 1 of them, because a number or a name is too long for a result.",
+		`{"n":` + strings.Repeat("9", 40_000) + `,"text":"` + strings.Repeat("x", 40_000) + `"}`: "Values that do not fit are outlined: 2. " +
+			`Only HTTP has 1 of them, because a number or a name is too long for a result. Read them with at, such as "/findings/text/0-35997".`,
+	} {
+		created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://example.com", "findings": json.RawMessage(findings)})
+		id := created.JSON(t)["id"]
+		r := callTool(t, s, key, "get_optimise_audit", map[string]any{"auditId": id, "at": "/findings"})
+		if r.IsError || len(r.Content) < 2 || r.Content[1].Text != want {
+			t.Errorf("%.30s: %.1000s", findings, r.http.Body)
+		}
+	}
+}

@@ -157,10 +157,19 @@ func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operati
 		instruction = tool + " reads them"
 	}
 	var pointers []string
+	unreadable := 0
 	for _, o := range outlined {
-		if len(pointers) < examples && len(o.Next) <= pointerBytesMax {
+		if o.Next == "" {
+			unreadable++
+		} else if len(pointers) < examples && len(o.Next) <= pointerBytesMax {
 			pointers = append(pointers, strconv.Quote(o.Next))
 		}
+	}
+	if unreadable > 0 {
+		out += fmt.Sprintf(" Only HTTP has %d of them, because a number or a name is too long for a result.", unreadable)
+	}
+	if unreadable == len(outlined) {
+		return out
 	}
 	if len(pointers) == 0 {
 		pointers = []string{"a pointer to one"}

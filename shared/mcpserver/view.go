@@ -80,7 +80,12 @@ func (v *view) readFields(value any) (problems []string) {
 	v.fields = []string{}
 	known := jsonschema.Record(v.op.Record(), nil).PropertyOrder
 	for _, entry := range entries {
-		name, _ := entry.(string)
+		name, isText := entry.(string)
+		if !isText {
+			text, _ := schema.Encode(entry) // it was decoded from JSON
+			problems = append(problems, fmt.Sprintf("has the entry %.100s, which is not a name in quotation marks", text))
+			continue
+		}
 		if slices.Contains(known, name) {
 			v.fields = append(v.fields, name)
 			continue
@@ -89,7 +94,7 @@ func (v *view) readFields(value any) (problems []string) {
 		if nearest := schema.Nearest(name, known); nearest != "" {
 			hint = "did you mean " + nearest + "?"
 		}
-		problems = append(problems, fmt.Sprintf("%.100q is not a property of the record; %s", fmt.Sprint(entry), hint))
+		problems = append(problems, fmt.Sprintf("%.100q is not a property of the record; %s", name, hint))
 	}
 	return problems
 }

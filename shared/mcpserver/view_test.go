@@ -141,7 +141,9 @@ func TestErrView(t *testing.T) {
 		want            []string
 	}{
 		{"get_item", `{"itemId":"itm_1","fields":["texd"]}`, []string{`fields: "texd" is not a property of the record; did you mean text?`}},
-		{"list_items", `{"fields":["owner",5]}`, []string{`fields: "owner" is not a property of the record; the properties are id, text`, `fields: "5" is not a property of the record; the properties are id, text`}},
+		{"list_items", `{"fields":["owner",5]}`, []string{`fields: "owner" is not a property of the record; the properties are id, text`, `fields: has the entry 5, which is not a name in quotation marks`}},
+		{"list_items", `{"fields":[null,["id"]]}`, []string{`fields: has the entry null, which is not a name in quotation marks`, `fields: has the entry ["id"], which is not a name in quotation marks`}},
+		{"list_items", `{"fields":"id,nope"}`, []string{`fields: "nope" is not a property of the record; the properties are id, text`}},
 		{"list_items", `{"fields":{"text":true}}`, []string{`fields: must be an array of names of properties`}},
 		{"get_item", `{"itemId":"itm_1","fields":["text"],"at":"/text"}`, []string{`at: returns one value; leave out fields`}},
 		{"get_item", `{"itemId":"itm_1","at":"text"}`, []string{`at: must be a JSON Pointer, which begins with a slash, such as /id`}},

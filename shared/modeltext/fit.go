@@ -10,7 +10,8 @@ import (
 // OutlinedValue describes a value that an outline replaces.
 type OutlinedValue struct {
 	// Next is the pointer to pass to At. It points to the value itself, or to the first slice of it
-	// that fits.
+	// that fits. It is empty if At cannot show the value either: a number that does not fit, or a
+	// member whose name does not fit.
 	Next string
 }
 
@@ -77,6 +78,7 @@ func appendJoined(out []byte, opening byte, parts []part) []byte {
 type place struct {
 	pointer string
 	first   int
+	whole   []byte // the whole value; nil if the value is not a slice
 }
 
 // child returns the pointer to a part of the value at this place.
@@ -100,7 +102,11 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedV
 			return join(value[0], all), outlined
 		}
 	}
-	return outline(value), []OutlinedValue{{firstSlice(value, at, bytesMax)}}
+	next := firstSlice(value, at, bytesMax)
+	if value[0] == '{' && count(value) == 1 {
+		next = "" // it has been tried to outline the member's value, so the name does not fit
+	}
+	return outline(value), []OutlinedValue{{next}}
 }
 
 // mayFit reports whether an object or array would fit if all of its parts were replaced with the
@@ -136,7 +142,7 @@ func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedVa
 			continue
 		}
 		if len(p.value) > bytesMax && p.value[0] != '{' {
-			next = firstSlice(p.value, place{next, 0}, bytesMax)
+			next = firstSlice(p.value, place{pointer: next}, bytesMax)
 		}
 		size -= len(p.value) - len(text)
 		p.value = text
@@ -146,7 +152,7 @@ func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedVa
 }
 
 // firstSlice returns a pointer to the longest slice that fits and begins with the first entry or
-// character of the value.
+// character of the value. It returns "" for a number, which has no slices.
 func firstSlice(value []byte, at place, bytesMax int) string {
 	n, size := 0, len("[]")
 	switch value[0] {
@@ -165,9 +171,12 @@ func firstSlice(value []byte, at place, bytesMax int) string {
 			n++
 		}
 	default:
-		return at.pointer // a number has no slices
+		return ""
 	}
-	return at.pointer + "/" + sliceToken(at.first, at.first+n-1)
+	if at.whole == nil {
+		at.whole = value
+	}
+	return at.pointer + "/" + sliceTokenOf(at.whole, at.first, at.first+n-1)
 }
 
 // encodedBytes returns the maximum size of a character in a JSON string.

@@ -108,9 +108,9 @@ func At(record []byte, pointer string, bytesMax int) (text Text, restHint string
 	if err != nil {
 		return Text{}, "", err
 	}
-	at := place{pointer, 0}
+	at := place{pointer: pointer}
 	if selection != nil {
-		at = place{selection.parent, selection.first}
+		at = place{selection.parent, selection.first, selection.value}
 		if selection.last+1 < selection.length {
 			restHint = selection.String()
 		}

@@ -3,8 +3,10 @@ package modeltext_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +235,104 @@ func TestAt(t *testing.T) {
 	} {
 		if _, rest, err := modeltext.At([]byte(nestedRecord), pointer, 1000); err != nil || rest != want {
 			t.Errorf("%s: %q, %v; want %q", pointer, rest, err, want)
+		}
+	}
+}
+
+// followHints reads a record as a model does: it follows every hint, and returns the names of the
+// members of /findings that it has seen. No hint may lead to a text that has been read before.
+func followHints(t *testing.T, record []byte, bytesMax int) (seen map[string]bool) {
+	t.Helper()
+	seen = map[string]bool{}
+	read := map[string]bool{}
+	for next := []string{"/findings"}; len(next) > 0; {
+		pointer := next[0]
+		next = next[1:]
+		if read[pointer] {
+			t.Fatalf("a hint leads to %.100q again", pointer)
+		}
+		read[pointer] = true
+		text, rest, err := modeltext.At(record, pointer, bytesMax)
+		if err != nil || len(text.JSON) > bytesMax {
+			t.Fatalf("%.100q: %d bytes, %v", pointer, len(text.JSON), err)
+		}
+		if object, ok := decode(t, text.JSON).(map[string]any); ok && object["outline"] == nil {
+			for name := range object {
+				seen[name] = true
+			}
+		}
+		if _, quoted, found := strings.Cut(rest, "the next: at "); found {
+			unquoted, err := strconv.Unquote(strings.TrimSuffix(quoted, "."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			next = append(next, unquoted)
+		}
+		for _, o := range text.Outlined {
+			if o.Next != "" {
+				next = append(next, o.Next)
+			}
+		}
+	}
+	return seen
+}
+
+// Ensure a reader that follows the hints sees every member of an object whose members are named like
+// slices. A pointer with such a name still selects the member.
+func TestMembersNamedLikeSlices(t *testing.T) {
+	t.Parallel()
+	var record strings.Builder
+	record.WriteString(`{"findings":{`)
+	for n := range 3000 {
+		if n > 0 {
+			record.WriteString(",")
+		}
+		fmt.Fprintf(&record, `"0-%d":"twenty characters %02d"`, n, n%100)
+	}
+	record.WriteString("}}")
+	text := []byte(record.String())
+	if seen := followHints(t, text, 36_000); len(seen) != 3000 {
+		t.Errorf("%d members are seen, want 3000", len(seen))
+	}
+	for pointer, want := range map[string]string{
+		"/findings/0-1": `"twenty characters 01"`, "/findings/~:0-1": `{"0-0":"twenty characters 00","0-1":"twenty characters 01"}`,
+		"/findings/~:2998-4000": `{"0-2998":"twenty characters 98","0-2999":"twenty characters 99"}`,
+	} {
+		if got, _, err := modeltext.At(text, pointer, 36_000); err != nil || string(got.JSON) != want {
+			t.Errorf("%s: %s, %v; want %s", pointer, got.JSON, err, want)
+		}
+	}
+	for pointer, want := range map[string]string{
+		"/findings/~:":   `"/findings" is an object without "";`,
+		"/findings/~:1":  `"/findings" is an object without "1";`,
+		"/findings/~0:1": `"/findings" is an object without "~:1";`,
+	} {
+		if _, _, err := modeltext.At(text, pointer, 36_000); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", pointer, err, want)
+		}
+	}
+}
+
+// Ensure no hint leads back to what cannot be shown: a number with too many digits, and a member
+// whose name is too long. The members beside them can still be read.
+func TestHintsOfValuesThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	number, name := strings.Repeat("9", 40_000), strings.Repeat("k", 40_000)
+	for what, findings := range map[string]string{
+		"number":              `{"before":1,"n":` + number + `,"after":2}`,
+		"name":                `{"before":1,"` + name + `":3,"after":2}`,
+		"name first":          `{"` + name + `":3,"before":1,"after":2}`,
+		"name of a large one": `{"` + name + `":["` + name + `"],"before":1,"after":2}`,
+	} {
+		seen := followHints(t, []byte(`{"findings":`+findings+`}`), 36_000)
+		if !seen["before"] || !seen["after"] {
+			t.Errorf("%s: seen are %v, want the other members too", what, slices.Collect(maps.Keys(seen)))
+		}
+	}
+	for _, findings := range []string{number, `{"` + name + `":3}`} {
+		text, _, err := modeltext.At([]byte(`{"findings":`+findings+`}`), "/findings", 36_000)
+		if err != nil || len(text.Outlined) != 1 || text.Outlined[0].Next != "" {
+			t.Errorf("%.20s: %.200v, %v; want one outline without a pointer", findings, text.Outlined, err)
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // of tokens, each of which follows a slash. Within a token, ~1 stands for a slash and ~0 for a
 // tilde. As an extension, the last token may be a slice such as 20-39, which includes both ends. A
 // slice selects entries of an array, characters of a string, or members of an object. If an object
-// has a member with that name, the token selects the member instead.
+// has a member with that name, the token selects the member instead. The token ~:20-39 always
+// selects the slice: a tilde in a name is written ~0, so no name begins like this.
 
 var (
 	tokenEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
@@ -23,12 +24,27 @@ func escapeToken(name string) string { return tokenEscaper.Replace(name) }
 
 func sliceToken(first, last int) string { return fmt.Sprintf("%d-%d", first, last) }
 
+// markedSlice is the prefix of a slice that shares its name with a member of the object.
+const markedSlice = "~:"
+
+// sliceTokenOf returns the token of a slice of this value.
+func sliceTokenOf(value []byte, first, last int) string {
+	token := sliceToken(first, last)
+	for name := range members(value) {
+		if unquote(name) == token {
+			return markedSlice + token
+		}
+	}
+	return token
+}
+
 // slice is a range of the entries of an array, the characters of a string or the members of an
 // object.
 type slice struct {
 	first, last, length int
 	unit                string // "entries" or "characters"
 	parent              string // the pointer to the whole value
+	value               []byte // the whole value
 }
 
 // repeatedPointerMax is a length in bytes. String does not repeat a pointer that is longer.
@@ -37,7 +53,7 @@ const repeatedPointerMax = 300
 // String returns a sentence that says which part of the value the slice is, and which slice of the
 // same length comes next.
 func (s slice) String() string {
-	token := sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
+	token := sliceTokenOf(s.value, s.last+1, min(2*s.last-s.first+1, s.length-1))
 	next := fmt.Sprintf("at %q", s.parent+"/"+token)
 	if len(s.parent) > repeatedPointerMax {
 		next = token + ", after the same pointer"
@@ -67,9 +83,10 @@ func resolve(value []byte, pointer string) (found []byte, selection *slice, err 
 	tokens := strings.Split(pointer, "/")[1:]
 	at := ""
 	for i, token := range tokens {
-		name := tokenUnescaper.Replace(token)
+		name, isMarked := strings.CutPrefix(token, markedSlice)
+		name = tokenUnescaper.Replace(name)
 		next, isThere := child(value, name)
-		if !isThere {
+		if isMarked || !isThere {
 			s, isSlice := parseSlice(name)
 			if !isSlice || value[0] != '[' && value[0] != '{' && value[0] != '"' {
 				return nil, nil, notFoundError(value, at, name)
@@ -81,7 +98,7 @@ func resolve(value []byte, pointer string) (found []byte, selection *slice, err 
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", quoteAt(at), err)
 			}
-			s.parent = at
+			s.parent, s.value = at, value
 			return next, &s, nil
 		}
 		value, at = next, at+"/"+token

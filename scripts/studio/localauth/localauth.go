@@ -98,7 +98,7 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "Only GET and POST.", http.StatusMethodNotAllowed)
-	case g.crossOrigin.Check(r) != nil:
+	case g.crossOrigin.Check(r) != nil || r.Method == http.MethodPost && r.Header.Get("Origin") != "" && r.Header.Get("Origin") != g.origin(): // Check does not compare the scheme
 		forbid(w, "This form was sent by another web page, so nothing was changed.")
 	case g.signIn == nil && r.URL.Query().Has(TokenField):
 		g.redeemToken(w, r, r.URL.Query().Get(TokenField))

@@ -98,6 +98,7 @@ func TestRefusals(t *testing.T) {
 		"a form of another site":      {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
 		"a form of another port":      {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Sec-Fetch-Site": "same-site"}},
 		"a form of another origin":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "http://127.0.0.1:9"}},
+		"a form of another scheme":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "https://" + host}},
 		"a form of no origin":         {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "null"}},
 		"a form that is too large":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}, "a": {strings.Repeat("x", bodyBytesMax)}}},
 	} {
@@ -171,6 +172,7 @@ func TestPublicRefusals(t *testing.T) {
 		"a form with an old token":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}}, "copy what you typed, and open the page again."},
 		"a form of another site":      {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
 		"a form of another origin":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Origin": "https://evil.example"}}, "another web page"},
+		"a form of another scheme":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Origin": "http://" + publicHost}}, "another web page"},
 		"a sign-in of another site":   {request{method: "POST", target: SignInPath, form: token, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
 		"a form to a static file":     {request{method: "POST", target: StaticPath + "x", form: form}, "sign in; wrong: false"},
 		"another host":                {request{method: "GET", target: "/", cookie: sessionCookie(g), host: "evil.example"}, "only at https://" + publicHost},

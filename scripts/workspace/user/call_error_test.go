@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,8 +63,11 @@ func TestExplainNetwork(t *testing.T) {
 		}
 	}
 	u := &userCommands{Terminal: &terminal.Terminal{}}
-	if got := u.explainNetworkError(errors.New("no network"), defaultBaseURL).Error(); got != "no network" {
-		t.Errorf("another error became %q", got)
+	_, folder := os.ReadFile(t.TempDir()) // not a file
+	for _, err := range []error{errors.New("no network"), fmt.Errorf("read the position: %w", folder)} {
+		if got := u.explainNetworkError(err, defaultBaseURL).Error(); got != err.Error() {
+			t.Errorf("the error %q became %q", err, got)
+		}
 	}
 }
 

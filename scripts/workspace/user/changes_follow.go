@@ -53,9 +53,9 @@ output of this command.
 
 The command stores how far it is in a file, after each change. Started again, it continues from
 there, even if it was killed. It then may run the program again for the last change: a program
-that must not act twice keeps the change's id. Without --since, the first start begins now. With
---since it begins earlier, as far back as 30 days. A start with the same --since continues, too.
-One with a different --since starts over.
+that must not act twice keeps the change's id. Without --since, the first start begins now, perhaps
+with a few changes of the minute before. With --since it begins earlier, as far back as 30 days. A
+start with the same --since continues, too. One with a different --since starts over.
 
 Only one follower can use a file. A second one needs its own, with --state. The file belongs to
 one service, company, key and set of --types. After a rotation of the key, --new-key continues with

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -54,7 +55,10 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	var certErr *tls.CertificateVerificationError
 	var operation *net.OpError
 	var syntax *json.SyntaxError
+	var file *fs.PathError // an error of a file may look like one of the network, because it has the method Timeout
 	switch {
+	case errors.As(err, &file):
+		return p, false
 	case errors.Is(err, context.Canceled):
 		return networkProblem{"had not responded when the command was interrupted", maybeChangedAdvice}, true
 	case isNotServing(err, base):

@@ -100,7 +100,7 @@ func (d *deployer) assemblyDir() string {
 // runCDK runs the CDK's command line program in a folder. npx downloads it once.
 func (d *deployer) runCDK(ctx context.Context, dir string, args ...string) error {
 	name := args[0]
-	args = append([]string{"--yes", "--ignore-scripts", "aws-cdk@" + cdkVersion, "--no-notices"}, args...)
+	args = append([]string{"--yes", "--ignore-scripts", "--loglevel=error", "aws-cdk@" + cdkVersion, "--no-notices"}, args...)
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
 	}

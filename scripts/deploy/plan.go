@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -176,8 +177,13 @@ func (d *deployer) prepareChangeSet(ctx context.Context, t template, flags ...st
 	}
 	d.announce("creating a change set")
 	args := []string{"--require-approval", "never", "--method", "prepare-change-set", "--change-set-name", changeSetName}
-	if err := d.runOnAssembly(ctx, "deploy", append(args, flags...)...); err != nil {
-		return changeSet{}, d.deployError(err)
+	// The CDK reports a change set like a deploy that is complete, so show its output only after an
+	// error.
+	shown, hidden := d.errOut, &bytes.Buffer{}
+	d.errOut = hidden
+	err := d.runOnAssembly(ctx, "deploy", append(args, flags...)...)
+	if d.errOut = shown; err != nil {
+		return changeSet{}, d.deployError(fmt.Errorf("%s%w", hidden, err))
 	}
 	return d.account.changeSet(ctx, d.stack)
 }

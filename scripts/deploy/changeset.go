@@ -159,19 +159,8 @@ func (c changeSet) checkOnlyTableChanges() error {
 			isDependent = isDependent && d.Evaluation == types.EvaluationTypeDynamic && d.CausingEntity != nil
 		}
 		if !isDependent {
-			return fmt.Errorf("the update should change only the table, but would also %s %s: another program has changed the stack", verb(r), describeResource(r))
+			return fmt.Errorf("the update should change only the table, but would also %s %s: another program has changed the stack", strings.ToLower(string(r.Action)), describeResource(r))
 		}
 	}
 	return nil
-}
-
-// verb describes in one word what happens to the resource.
-func verb(r types.ResourceChange) string {
-	switch {
-	case r.Action == types.ChangeActionModify && r.Replacement == types.ReplacementTrue:
-		return "replace"
-	case r.Action == types.ChangeActionRemove && r.PolicyAction == types.PolicyActionRetain:
-		return "release"
-	}
-	return strings.ToLower(string(r.Action))
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,5 +124,48 @@ func TestReservationIsRemoved(t *testing.T) {
 	}
 	if want := []string{http.MethodPut, http.MethodDelete, http.MethodDelete}; !slices.Equal(methods, want) {
 		t.Errorf("calls %v instead of %v", methods, want)
+	}
+}
+
+// Ensure a burst ends with the first response that is throttled, and is inconclusive if none is.
+func TestThrottle(t *testing.T) {
+	for _, throttledFrom := range []int64{100, burstRequests + 1} {
+		var count atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			if count.Add(1) >= throttledFrom {
+				rw.Header().Set("Retry-After", "1")
+				rw.WriteHeader(http.StatusTooManyRequests)
+			}
+		}))
+		base, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = checkThrottle(t.Context(), &acceptance{smoke: &smoke{base: base, client: server.Client()}})
+		server.Close()
+		if wantInconclusive := throttledFrom > burstRequests; errors.Is(err, errInconclusive) != wantInconclusive || !wantInconclusive && err != nil {
+			t.Errorf("throttled from request %d: %v", throttledFrom, err)
+		}
+		if n := count.Load(); n > burstRequests || throttledFrom < burstRequests && n > throttledFrom+2*burstAtOnce {
+			t.Errorf("throttled from request %d: %d requests", throttledFrom, n)
+		}
+	}
+}
+
+// Ensure the id of a response must be that of the gateway, and not the caller's.
+func TestIDs(t *testing.T) {
+	for id, isRight := range map[string]bool{"TWegAcC4EowCHnA=": true, "": false, "another": false} {
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Service-Request-Id", id)
+			rw.Header().Set("X-Amz-Apigw-Id", "TWegAcC4EowCHnA=")
+		}))
+		base, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkIDs(t.Context(), &acceptance{smoke: &smoke{base: base, client: server.Client()}}); (err == nil) != isRight {
+			t.Errorf("the id %q: %v", id, err)
+		}
+		server.Close()
 	}
 }

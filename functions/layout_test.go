@@ -82,8 +82,8 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: functions must import no command", name, i)
 			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/tabular", "shared/thread"):
 				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed and how a table is read", name, i)
-			case isUnder(name, "scripts/workspace") && isUnder(localPath, "scripts/prove"):
-				t.Errorf("%s imports %s: the proofs import the command line, so it must not import them", name, i)
+			case isUnder(name, "scripts/workspace") && isUnder(localPath, "scripts/check/faults"):
+				t.Errorf("%s imports %s: the checks import the command line, so it must not import them", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
 				t.Errorf("%s imports %s: an area must not import another area", name, i)
 			}
@@ -97,13 +97,13 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":                  {"scripts/workspace", "scripts/deploy"},
 		"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams": {"shared/stream"},
-		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/check/faults", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/check/faults", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                         {"functions/recorder/lambda", "shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":           {}, // used only in tests, as an oracle
 		"github.com/aws/smithy-go":                             {"shared/table", "scripts/workspace", "scripts/deploy"},
 		"github.com/google/jsonschema-go":                      {"shared/schema/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":               {"shared/mcpserver"},
-		"github.com/spf13/cobra":                               {"scripts/workspace", "scripts/check", "scripts/prove"},
+		"github.com/spf13/cobra":                               {"scripts/workspace", "scripts/check"},
 		"github.com/spf13/pflag":                               {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":                    {"scripts/workspace"},
 		"golang.org/x/crypto/x509roots/fallback":               {"scripts/release"},

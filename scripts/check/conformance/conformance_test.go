@@ -201,6 +201,7 @@ func breakages(companyID, secret string) map[string]breakage {
 		"closed-shapes/changes a type":     receiving("GET", "/plan/boards$", `"active":true`, `"active":"true"`),
 		"closed-shapes/counts a list":      receiving("GET", "/plan/boards$", `{"items"`, `{"total":2,"items"`),
 		"closed-shapes/opens the schemas":  receiving("GET", "^/openapi.json", `"additionalProperties": false`, `"additionalProperties": true`),
+		"closed-shapes/lacks a route":      status("GET", "/optimise/sites$", 404),
 		"closed-shapes/returns an error":   status("GET", "/optimise/sites$", 502),
 		"key/needs none":                   authorize("/v1/"),
 		"key/needs none for tools":         authorize("/mcp"),

@@ -77,7 +77,7 @@ func (k *runner) readOne(op operation) read {
 	switch {
 	case p.Status == http.StatusUnauthorized && (k.scopes == nil || k.lacks(op)):
 		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
-	case p.Status == http.StatusNotFound && op.collection() == "" && op.inCompany(), p.Status == http.StatusNotImplemented:
+	case p.Status == http.StatusNotFound && !op.isList(), p.Status == http.StatusNotImplemented:
 		p.reason = op.ID + ": the company has no such record, or the deployment has no feed"
 	}
 	return p
@@ -114,22 +114,17 @@ func (k *runner) eachList(visit func(read)) {
 func (k *runner) fillPath(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
-		if _, isParameter := api.PathParameter(s); !isParameter {
-			continue
+		if _, isParameter := api.PathParameter(s); isParameter {
+			segments[i] = url.PathEscape(k.knownField(segments[areaSegment], segments[i-1], "id"))
 		}
-		id := k.knownField(segments[areaSegment], segments[i-1], "id")
-		if id == "" {
-			return "", false
-		}
-		segments[i] = url.PathEscape(id)
 	}
-	return strings.Join(segments, "/"), true
+	return strings.Join(segments, "/"), !slices.Contains(segments[1:], "")
 }
 
 // knownField returns a text in a record of a collection, which the run has created or read, or "".
 func (k *runner) knownField(area, collection, field string) string {
 	for _, c := range k.created {
-		if c.area == area && c.collection == collection && text(c.fields[field]) != "" {
+		if c.create.area() == area && lastSegment(c.create.path) == collection && text(c.fields[field]) != "" {
 			return text(c.fields[field])
 		}
 	}
@@ -169,12 +164,11 @@ func unknownID(known string) string {
 // createdRecord is a record that the run has created and must delete.
 type createdRecord struct {
 	response
-	create           operation
-	area, collection string
-	path             string         // of the record
-	sent             map[string]any // the body of the request
-	fields           map[string]any // the record in the response; nil if there is none
-	idempotencyKey   string         // empty if none was sent
+	create         operation
+	path           string         // of the record
+	sent           map[string]any // the body of the request
+	fields         map[string]any // the record in the response; nil if there is none
+	idempotencyKey string         // empty if none was sent
 }
 
 // copiesCreated is the number of records of each kind that a run creates, so that a list with a
@@ -204,7 +198,7 @@ func (k *runner) createRecords() {
 // create creates a record from the example of an operation. It sends an Idempotency-Key if the
 // operation has this parameter.
 func (k *runner) create(op operation) createdRecord {
-	c := createdRecord{create: op, area: op.area(), collection: lastSegment(op.path), sent: ownExample(op)}
+	c := createdRecord{create: op, sent: ownExample(op)}
 	var header []string
 	if op.parameter("Idempotency-Key") != nil {
 		c.idempotencyKey = rand.Text()
@@ -239,7 +233,7 @@ func (k *runner) pushReviews() {
 	review, _ := example[0].(map[string]any)
 	for range copiesCreated {
 		review["externalId"] = "check-" + rand.Text()
-		c := createdRecord{create: push, area: push.area(), collection: lastSegment(push.path), sent: review}
+		c := createdRecord{create: push, sent: review}
 		c.response = k.do(push.method, path, encode(map[string]any{"records": []any{review}}))
 		for _, record := range k.get(path).records() { // the newest are first, and this one is of the far future
 			if record["externalId"] == review["externalId"] {

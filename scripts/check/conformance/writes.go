@@ -146,60 +146,55 @@ func checkIdempotency(k *runner) {
 	}
 }
 
-// checkPublish publishes the board of the run, changes it, and publishes it without items.
+// checkPublish publishes the board of the run, changes its items, and publishes it without them.
 func checkPublish(k *runner) {
 	publish, ok1 := k.document.byID("publish_plan_board")
 	preview, ok2 := k.document.byID("preview_plan_publish")
-	live, ok3 := k.document.byID("list_plan_live_items")
-	list, ok4 := k.document.byID("list_plan_items")
-	publishPath, ok := k.fillPath(publish.path)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok || k.lacks(publish) || !slices.ContainsFunc(k.created, func(c createdRecord) bool { return c.create.ID == "create_plan_item" && c.fields != nil }) {
+	board := k.pathOf("get_plan_board")
+	if !ok1 || !ok2 || k.lacks(publish) || !slices.ContainsFunc(k.created, func(c createdRecord) bool { return c.create.ID == "create_plan_item" && c.fields != nil }) {
 		k.skip("the service cannot publish, or the key lacks plan:write or plan:publish")
 		return
 	}
-	previewPath, _ := k.fillPath(preview.path)
-	livePath, _ := k.fillPath(live.path)
-	listPath, _ := k.fillPath(list.path)
-	board := strings.TrimSuffix(publishPath, "/publish")
-	items := k.get(listPath).records()
-	for _, item := range items {
-		k.requireObject(k.do(http.MethodPatch, k.itemPath(item), `{"status":"published"}`))
+	publishPath, live, list := k.pathOf(publish.ID), k.pathOf("list_plan_live_items"), k.pathOf("list_plan_items")
+	items := k.get(list).records()
+	setStatus := func(status string) {
+		for _, c := range k.created {
+			if c.create.ID == "create_plan_item" {
+				k.requireObject(k.do(http.MethodPatch, c.path, `{"status":"`+status+`"}`))
+			}
+		}
 	}
-	boardBefore, itemsBefore := k.get(board), k.get(listPath)
-	previewed := k.do(preview.method, previewPath, "")
+	setStatus("published")
+	boardBefore, itemsBefore := k.get(board).object(), k.get(list).object()
+	previewed := k.do(preview.method, k.pathOf(preview.ID), "")
 	planned, _ := k.requireValid(preview, previewed)
 	for _, item := range items {
 		k.require(strings.Contains(encode(planned["added"]), encode(item["slug"])), "%s: it does not add %v", previewed.request, item["slug"])
 	}
 	k.requireError(k.do(publish.method, publishPath, "", "If-Match", `"other"`), fault.PreconditionFailed, "")
-	k.require(reflect.DeepEqual(k.get(board).object(), boardBefore.object()) && reflect.DeepEqual(k.get(listPath).object(), itemsBefore.object()),
+	k.require(reflect.DeepEqual(k.get(board).object(), boardBefore) && reflect.DeepEqual(k.get(list).object(), itemsBefore),
 		"%s: a preview, or a publish that got a 412, changed the board or its items", previewed.request)
-	k.requireLive(livePath, nil)
+	k.requireLive(live, nil)
 
 	published := k.do(publish.method, publishPath, "", "If-Match", previewed.ETag())
 	result, _ := k.requireValid(publish, published)
-	k.require(result["publishedVersion"] == planned["nextVersion"] && result["changed"] == true, "%s: version %v, changed %v; the preview says %v", published.request, result["publishedVersion"], result["changed"], planned["nextVersion"])
-	after := append(k.get(listPath).records(), k.get(board).object())
-	for _, record := range after {
-		k.require(record["publishedVersion"] == planned["nextVersion"], "%s: the publishedVersion of %v is %v afterwards", published.request, record["id"], record["publishedVersion"])
+	version := planned["nextVersion"]
+	k.require(result["publishedVersion"] == version && result["changed"] == true, "%s: version %v, changed %v; the preview says %v", published.request, result["publishedVersion"], result["changed"], version)
+	for _, record := range append(k.get(list).records(), k.get(board).object()) {
+		k.require(record["publishedVersion"] == version, "%s: the publishedVersion of %v is %v afterwards", published.request, record["id"], record["publishedVersion"])
 	}
-	k.requireLive(livePath, items)
-	for _, item := range items {
-		k.requireObject(k.do(http.MethodPatch, k.itemPath(item), `{"status":"draft"}`))
-	}
-	k.requireLive(livePath, items)
+	k.requireLive(live, items)
+	setStatus("draft")
+	k.requireLive(live, items)
 	k.requireObject(k.do(publish.method, publishPath, ""))
-	k.requireLive(livePath, nil)
+	k.requireLive(live, nil)
 }
 
-// itemPath returns the path of an item.
-func (k *runner) itemPath(item map[string]any) string {
-	for _, c := range k.created {
-		if c.fields != nil && c.fields["id"] == item["id"] {
-			return c.path
-		}
-	}
-	return ""
+// pathOf returns the path of an operation on a known record.
+func (k *runner) pathOf(operation string) string {
+	op, _ := k.document.byID(operation)
+	path, _ := k.fillPath(op.path)
+	return path
 }
 
 // requireLive fails the rule unless visitors of a board see exactly these items.

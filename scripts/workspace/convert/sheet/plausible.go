@@ -9,32 +9,10 @@ import (
 	"io"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"growthworkspace/scripts/workspace/convert"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/tabular"
-)
-
-// plausibleSeries describes the columns of the visitors file. The number of visitors has the
-// aggregation "none", because the same visitor may be counted on several days.
-var plausibleSeries = map[string]series{
-	"visitors":        {"count", "none", ""},
-	"pageviews":       {"count", "sum", ""},
-	"visits":          {"count", "sum", ""},
-	"bounces":         {"count", "sum", ""},
-	"views_per_visit": {"", "none", ""},
-	"bounce_rate":     {"ratio", "none", "0.01"},
-	"visit_duration":  {"duration_ms", "none", "1000"},
-}
-
-// The metrics for the column visit_duration. In the visitors file of a dashboard export, the column
-// is the mean duration of a visit. In the file of a site export, whose name begins with imported_,
-// it is the total duration of all visits.
-const (
-	plausibleDuration = "visit_duration"
-	plausibleTotal    = "visit_duration_total"
 )
 
 var visitorsFilePattern = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
@@ -53,11 +31,9 @@ const reasonOtherTable = "files of the archive other than that of visitors, whic
 
 // convertPlausible converts the visitors file, either in an archive or on its own.
 func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
-	if err := m.requirePoints("plausible"); err != nil {
+	m, err := plausible.check(m)
+	if err != nil {
 		return err
-	}
-	if m.Decimal == "" {
-		m.Decimal = "."
 	}
 	magic := make([]byte, len(tabular.ZipMagic))
 	if _, err := in.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -68,7 +44,7 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 		if err != nil {
 			return err
 		}
-		return convertVisitors(ctx, text, m, "", out)
+		return plausible.convert(ctx, text, "", m, out)
 	}
 	content := &archiveReader{ReaderAt: in, left: zipListMax}
 	archive, err := zip.NewReader(content, in.Size)
@@ -133,63 +109,11 @@ func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping,
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer content.Close()
-	err = convertVisitors(ctx, content, m, name, out)
+	err = plausible.convert(ctx, content, " of "+name, m, out)
 	// A damaged archive is noticed only while it is read: archive/zip reads no more than the
 	// declared size, and compares the checksum at the end.
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(flate.CorruptInputError)) {
 		return fmt.Errorf("%s is damaged: %w", name, err)
 	}
 	return err
-}
-
-// convertVisitors converts a visitors file. name is the file's name in its archive, or empty if it
-// was not in one.
-func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string, out *convert.Output) error {
-	suffix := ""
-	if name != "" {
-		suffix = " of " + name
-	}
-	s := tabular.NewSource(text)
-	s.NamesFlags, s.Nearest = true, schema.Nearest
-	t, err := tabular.OpenTable(s, suffix)
-	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: has no header", name)
-	}
-	if err != nil {
-		return err
-	}
-	if m.DateColumn == "" {
-		m.DateColumn = "date"
-	}
-	isSum := slices.Contains(t.Header, "bounces") // a site export
-	keys := m.Metrics
-	if len(keys) == 0 {
-		keys = map[string]string{}
-	}
-	for _, heading := range t.Header {
-		known, ok := plausibleSeries[heading]
-		if !ok {
-			continue
-		}
-		key := heading
-		if isSum && heading == plausibleDuration {
-			key, known.aggregation = plausibleTotal, "sum"
-		}
-		if len(m.Metrics) == 0 {
-			keys[heading] = "plausible." + key
-		}
-		if keys[heading] != "" {
-			m.addSeries(heading, known)
-		}
-	}
-	if len(keys) == 0 {
-		return t.MissingColumn("visitors")
-	}
-	m.Metrics = keys
-	r, err := newRowConverter(t, m.forTable(t), out)
-	if err != nil {
-		return err
-	}
-	r.consecutiveDays = !isSum // a site export leaves out days without visits, and is never weekly
-	return r.convertAll(ctx)
 }

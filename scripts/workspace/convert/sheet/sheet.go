@@ -5,9 +5,7 @@ package sheet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -83,36 +81,4 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		return err
 	}
 	return r.convertAll(ctx)
-}
-
-// requirePoints sets the type to typePoint. It returns an error if a flag asks for a different type
-// or identifies the records in a different way.
-func (m *mapping) requirePoints(kind string) error {
-	if m.Type != "" && m.Type != typePoint {
-		return fmt.Errorf("--from %s yields records of type %s", kind, typePoint)
-	}
-	if m.IDColumn != "" {
-		return errors.New("--id-column: a point is identified by its metric, dimensions and day")
-	}
-	m.Type = typePoint
-	return nil
-}
-
-// series describes a known column of values.
-type series struct{ unit, aggregation, scale string }
-
-// addSeries adds the properties of a known column to the mapping, except those that the user has
-// set.
-func (m *mapping) addSeries(column string, s series) {
-	for _, p := range []struct {
-		to    *map[string]string
-		value string
-	}{{&m.Units, s.unit}, {&m.Aggregations, s.aggregation}, {&m.Scales, s.scale}} {
-		if p.value == "" || forColumn(*p.to, column) != "" {
-			continue
-		}
-		values := map[string]string{column: p.value}
-		maps.Copy(values, *p.to)
-		*p.to = values
-	}
 }

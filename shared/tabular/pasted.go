@@ -85,23 +85,12 @@ func property(name string) string {
 	}, name)]
 }
 
-// readTable reads a table. Cells are separated by tabs, semicolons or commas, whichever is most
-// frequent in the headings.
+// readTable reads a table with headings.
 func (p Pasted) readTable(in Input, out Reviews) error {
-	first := make([]byte, min(in.Size, 4096))
-	if _, err := in.ReadAt(first, 0); err != nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	heading, _, _ := strings.Cut(string(first), "\n")
-	separator := ','
-	for _, other := range "\t;" {
-		if strings.Count(heading, string(other)) > strings.Count(heading, string(separator)) {
-			separator = other
-		}
-	}
+	separator, skip := FindSeparator(in.Reader(), "", 0)
 	open := func() (*Table, error) {
 		s := NewSource(in.Reader())
-		s.Separator, s.IsLazy, s.IsRagged = byte(separator), separator == '\t', true
+		s.Separator, s.Skip, s.IsLazy, s.IsRagged = separator, skip, separator == '\t', true
 		return OpenTable(s, "")
 	}
 	t, err := open()

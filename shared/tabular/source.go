@@ -36,6 +36,7 @@ type Source struct {
 	in       *bufio.Reader
 	row      int // the row of the current line, from 1; a row may have several lines
 	isUTF16  bool
+	isSample bool   // whether bytes that are not UTF-8 are accepted
 	line     int    // the number of the current line, from 1
 	text     []byte // the part of the current line that Read has not returned yet
 	err      error
@@ -130,7 +131,7 @@ func (s *Source) readLine() {
 	if at < 0 && s.Encoding != "" {
 		at = bytes.Index(raw, []byte("\ufffd")) // the decoder replaces bytes that are invalid in the encoding with this character
 	}
-	if at >= 0 {
+	if at >= 0 && !s.isSample {
 		s.err = s.encodingProblem(raw, at)
 		return
 	}

@@ -216,60 +216,24 @@ func (t *Table) MissingColumn(name string) error {
 	return Problem{Row: t.HeaderRow, Column: name + t.suffix, Message: message}
 }
 
-// separators are the separators that FindSeparator recognises.
-const separators = ",;\t|"
-
-// sampleBytes is how much of the beginning of a file FindSeparator examines.
-const sampleBytes = 64 << 10
-
-// FindSeparator returns the separator of a file. It chooses the separator that finds the most
-// wanted columns. On a tie, it chooses the one with which the most rows have as many cells as the
-// header, and then the one with the most columns. skip is the number of lines before the table.
-// skipped is the same number, or 1 if it is 0 and the file begins with a line that names the
-// separator, such as Excel's "sep=;".
-func FindSeparator(in io.Reader, comment string, skip int, wanted []string) (separator byte, skipped int, err error) {
-	sample, err := io.ReadAll(io.LimitReader(in, sampleBytes))
-	if err != nil {
-		return 0, 0, fmt.Errorf("read: %w", err)
+// FindSeparator returns the separator of a table: the character that is most frequent in the first
+// line, of those that cells can be separated by, or the one that Excel names there, such as "sep=;".
+// skip is the number of lines before the table, and skipped the number of lines before its header.
+func FindSeparator(in io.Reader, comment string, skip int) (separator byte, skipped int) {
+	s := NewSource(in)
+	s.Comment, s.Skip, s.isSample = comment, skip, true
+	for s.err == nil && len(bytes.TrimSpace(s.text)) == 0 {
+		s.readLine()
 	}
-	first, _, _ := bytes.Cut(sample, []byte("\n"))
-	if text := strings.Trim(string(first), "\"\r "); len(text) == len("sep=;") && strings.HasPrefix(text, "sep=") {
-		return text[4], max(skip, 1), nil
+	if text := strings.Trim(string(s.text), "\"\r\n "); len(text) == len("sep=;") && strings.HasPrefix(text, "sep=") {
+		return text[4], s.line
 	}
-	if len(sample) == sampleBytes { // the last line may be incomplete
-		sample = sample[:bytes.LastIndexByte(sample, '\n')+1]
-	}
-	best := []int{-1}
-	separator = ','
-	for i := range len(separators) {
-		s := NewSource(bytes.NewReader(sample))
-		s.Separator, s.Comment, s.Skip = separators[i], comment, skip
-		if score := scoreSeparator(s, wanted); slices.Compare(score, best) > 0 {
-			separator, best = separators[i], score
+	counts, isQuoted := map[byte]int{}, false
+	for _, c := range s.text {
+		if isQuoted = isQuoted != (c == '"'); !isQuoted {
+			counts[c]++
 		}
 	}
-	return separator, skip, nil
-}
-
-// scoreSeparator returns numbers that say how well the separator of a source fits, the most
-// important one first.
-func scoreSeparator(s *Source, wanted []string) (score []int) {
-	t, err := OpenTable(s, "")
-	if err != nil {
-		return []int{-1}
-	}
-	found, evenRows, cells := 0, 0, len(t.Header)
-	for _, name := range wanted {
-		if slices.ContainsFunc(t.Header, func(h string) bool { return strings.EqualFold(h, CleanHeading(name)) }) {
-			found++
-		}
-	}
-	for range 50 {
-		if err := t.Next(); err == nil && cells > 1 {
-			evenRows++
-		} else if errors.Is(err, io.EOF) {
-			break
-		}
-	}
-	return []int{found, evenRows, cells}
+	separators := []byte("\t;|,")
+	return slices.MaxFunc(separators, func(a, b byte) int { return counts[a] - counts[b] }), skip
 }

@@ -40,7 +40,7 @@ type rowConverter struct {
 	defaults       map[string]any // the values of fields that neither --set nor the row sets
 	columnsByField map[string]string
 	grain          string
-	slugs          slugSet
+	slugs          map[string]string      // the ids of the items, by slug
 	shapes         map[string]*pointShape // by the cells of the shape's columns
 	shapeKey, line []byte                 // reused
 
@@ -85,7 +85,7 @@ func newRowConverter(t *tabular.Table, m mapping, out *convert.Output) (*rowConv
 	}
 	r := &rowConverter{
 		mapping: m, table: t, out: out, target: kind, idIndex: -1, dateIndex: -1, columnsByField: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
-		dateFormat: format, zone: zone, slugs: newSlugSet(), shapes: map[string]*pointShape{},
+		dateFormat: format, zone: zone, slugs: map[string]string{}, shapes: map[string]*pointShape{},
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
@@ -436,42 +436,17 @@ func identityOf(fields map[string]any) (identity string, version time.Time) {
 	return fmt.Sprintf("%s\n%s", fields["source"], fields["externalId"]), version
 }
 
-// setSlug derives an item's slug from its title, as the API does. It appends a number if an earlier
-// row has the same slug.
+// setSlug derives an item's slug from its title, as the API does. It appends a number if another item
+// of an earlier row has the same slug.
 func (r *rowConverter) setSlug(fields map[string]any) {
 	itemID, _ := fields["id"].(string)
 	title, _ := fields["title"].(string)
-	fields["slug"] = r.slugs.choose(itemID, plan.DeriveSlug(title))
-}
-
-// slugSet remembers the slugs of items. It stores hashes to save memory, because a file can have
-// many items.
-type slugSet struct {
-	seed    maphash.Seed
-	numbers map[uint64]uint32 // the number at the end of the slug; the keys are hashes of item ids and of slugs
-}
-
-func newSlugSet() slugSet { return slugSet{maphash.MakeSeed(), map[uint64]uint32{}} }
-
-// choose returns a slug that no other item has. For the same item, it always returns the same slug.
-func (s slugSet) choose(itemID, base string) string {
-	own := maphash.String(s.seed, "id "+itemID+" "+base)
-	n, known := s.numbers[own]
-	for n = max(n, 1); !known; n++ {
-		key := maphash.String(s.seed, "slug "+appendNumber(base, n))
-		if _, taken := s.numbers[key]; !taken {
-			s.numbers[key], s.numbers[own] = n, n
-			break
-		}
+	base := plan.DeriveSlug(title)
+	slug := base
+	for n := 2; r.slugs[slug] != "" && r.slugs[slug] != itemID; n++ {
+		slug = fmt.Sprintf("%s-%d", base, n)
 	}
-	return appendNumber(base, n)
-}
-
-func appendNumber(base string, n uint32) string {
-	if n == 1 {
-		return base
-	}
-	return fmt.Sprintf("%s-%d", base, n)
+	r.slugs[slug], fields["slug"] = itemID, slug
 }
 
 // pointShape is what many points have in common: all fields but the day and the value.

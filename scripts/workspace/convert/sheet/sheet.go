@@ -55,9 +55,7 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		if err != nil {
 			return err
 		}
-		if separator, skip, err = tabular.FindSeparator(sample, m.Comment, skip, m.columns()); err != nil {
-			return err
-		}
+		separator, skip = tabular.FindSeparator(sample, m.Comment, skip)
 	}
 	open := func() (*tabular.Table, error) {
 		text, err := tabular.OpenText(in, m.Encoding)

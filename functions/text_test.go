@@ -1,12 +1,17 @@
 package functions_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
@@ -22,9 +27,9 @@ type argumentVariant struct {
 	path string
 }
 
-// requestsWithNUL returns one set of arguments for each string within the field, with a NUL in that
-// string.
-func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []argumentVariant) {
+// requestsWithCharacter returns one set of arguments for each string within the field, with the
+// character in that string.
+func requestsWithCharacter(character string, base map[string]any, path string, f schema.Field) (out []argumentVariant) {
 	add := func(value any, suffix string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
@@ -32,25 +37,25 @@ func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []ar
 	}
 	switch {
 	case f.Kind == schema.Any:
-		add("a\x00", "")
-		add([]any{map[string]any{"\x00": 1}}, "")
+		add("a"+character, "")
+		add([]any{map[string]any{character: 1}}, "")
 	case f.Kind == schema.String:
-		add("a\x00", "")
+		add("a"+character, "")
 	case f.Kind == schema.Map:
-		add(map[string]any{"a": "\x00"}, ".a")
-		add(map[string]any{"\x00": "a"}, `.\u0000`)
+		add(map[string]any{"a": character}, ".a")
+		add(map[string]any{character: "a"}, "."+strings.ReplaceAll(character, "\x00", `\u0000`))
 	case f.Fields != nil:
 		element := map[string]any{}
 		if list, ok := base[f.Name].([]any); ok {
 			element = list[0].(map[string]any)
 		}
 		for _, inner := range f.Fields {
-			for _, p := range requestsWithNUL(element, "[0]", inner) {
+			for _, p := range requestsWithCharacter(character, element, "[0]", inner) {
 				add([]any{p.args}, p.path)
 			}
 		}
 	case f.Kind == schema.Array:
-		add([]any{"a", "b\x00"}, "[1]")
+		add([]any{"a", "b" + character}, "[1]")
 	}
 	return out
 }
@@ -69,7 +74,7 @@ func TestNULIsRefused(t *testing.T) {
 				continue
 			}
 			place := string(f.In)
-			for _, p := range requestsWithNUL(fixtureArguments[op.ID], "", f) {
+			for _, p := range requestsWithCharacter("\x00", fixtureArguments[op.ID], "", f) {
 				tried++
 				s.Clock.Advance(time.Second) // to stay below the quota
 				if f.In != schema.InPath {
@@ -91,6 +96,76 @@ func checkNULRefused(t *testing.T, op api.Operation, r apitest.Response, path st
 	code, messages := r.Messages(t)
 	if want := path + ": must not have the character U+0000"; r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(strings.Join(messages, "\n"), want) {
 		t.Errorf("%s: %d %q, want %s", op.ID, r.Status, messages, want)
+	}
+}
+
+// expressionRecorder keeps the expressions in the requests that it sends to the table.
+type expressionRecorder struct {
+	http.RoundTripper
+
+	mu          sync.Mutex
+	expressions map[string]bool
+}
+
+func (r *expressionRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.add(value)
+	r.mu.Unlock()
+	return r.RoundTripper.RoundTrip(request)
+}
+
+// add adds the expressions within a JSON value.
+func (r *expressionRecorder) add(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			r.add(element)
+		}
+	case map[string]any:
+		for name, member := range value {
+			if text, ok := member.(string); ok && strings.HasSuffix(name, "Expression") {
+				r.expressions[text] = true
+			}
+			r.add(member)
+		}
+	}
+}
+
+// Ensure no request puts a character outside ASCII into an expression: Dynoxide up to 1.2.1 exits
+// at one (GHSA-gwhp-7jch-7xj6). Values and names of attributes have places of their own.
+func TestExpressionsAreASCII(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	transport := &expressionRecorder{RoundTripper: http.DefaultTransport, expressions: map[string]bool{}}
+	s := start(t, transport)
+	key := s.IssueKey(t)
+	succeeded := map[string]bool{}
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			for _, variant := range requestsWithCharacter("é😀", fixtureArguments[op.ID], "", f) {
+				s.Clock.Advance(time.Second) // to stay below the quota
+				if r := s.Call(t, key, op.ID, variant.args); r.Status == http.StatusOK {
+					succeeded[op.ID] = true
+				}
+			}
+		}
+	}
+	for text := range transport.expressions {
+		if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+			t.Errorf("the expression %q", text)
+		}
+	}
+	if len(transport.expressions) < 50 || len(succeeded) < 25 {
+		t.Errorf("only %d expressions, and %d operations that succeeded", len(transport.expressions), len(succeeded))
 	}
 }
 

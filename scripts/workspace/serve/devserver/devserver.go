@@ -3,7 +3,7 @@
 //
 // There are limits on connections, on request bodies and on responses. If a limit is reached, the
 // server responds with 503 and an error in the API's format, either immediately or after a second
-// in the queue. Companies take turns in the queues (package fairqueue), so that no key makes the
+// in the queue (ten for a large body). Companies take turns in the queues (package fairqueue), so that no key makes the
 // others wait for all of its requests. Requests with large bodies have their own queue. So do requests to paths whose last
 // response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
 // a body that is too large for any operation. net/http refuses headers that are too large, and
@@ -38,6 +38,10 @@ const (
 	callsPerCPU    = 4        // requests handled at the same time, per processor
 	queueTimeout   = time.Second
 
+	// A request with a large body waits longer, because few are handled at the same time and each may
+	// take seconds. While it waits, it takes no slot of others.
+	heavyQueueTimeout = 10 * time.Second
+
 	heavyBytesMin     = 64 << 10  // a larger body or response makes a request heavy
 	totalBodyBytesMax = 32 << 20  // the bodies of all requests together
 	bodyBytesMax      = 10 << 20  // the body of one request, as in API Gateway; the handler refuses a larger one
@@ -69,6 +73,7 @@ type Server struct {
 	bodyBudget, responseBudget byteBudget
 	connectionsMax             int
 	queueTimeout, pieceTimeout time.Duration
+	heavyQueueTimeout          time.Duration
 }
 
 // New returns a server. newID creates ids for requests that do not reach the handler. upload
@@ -81,7 +86,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 		newID: newID, log: log, upload: upload,
 		light: fairqueue.New(callsPerCPU * processors), heavyBody: fairqueue.New(max(1, processors/2)), heavyResponse: fairqueue.New(max(1, processors/2)),
 		bodyBudget: byteBudget{limit: totalBodyBytesMax}, responseBudget: byteBudget{limit: totalResponseBytesMax},
-		connectionsMax: connectionsMax, queueTimeout: queueTimeout, pieceTimeout: pieceTimeout,
+		connectionsMax: connectionsMax, queueTimeout: queueTimeout, heavyQueueTimeout: heavyQueueTimeout, pieceTimeout: pieceTimeout,
 	}
 	s.http = http.Server{
 		Handler:                      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(h, w, r) }),
@@ -154,7 +159,11 @@ func companyOf(r *http.Request) string {
 // have used up the budget for responses.
 func (s *Server) acquire(ctx context.Context, company, path string, heavy bool) (slots *fairqueue.Pool, limit string) {
 	const queue = "queue"
-	ctx, stop := context.WithTimeout(ctx, s.queueTimeout)
+	timeout := s.queueTimeout
+	if heavy {
+		timeout = s.heavyQueueTimeout
+	}
+	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	if heavy {
 		if s.heavyBody.Acquire(ctx, company) == nil {

@@ -75,7 +75,8 @@ func testQueue(t *testing.T) {
 	m := newMemoryListener(t)
 	h := newStuckHandler(t)
 	serve(t, m, h, func(s *Server) {
-		s.queueTimeout, s.light, s.heavyBody = 10*time.Millisecond, fairqueue.New(1), fairqueue.New(1)
+		s.queueTimeout, s.heavyQueueTimeout = 10*time.Millisecond, 10*time.Millisecond
+		s.light, s.heavyBody = fairqueue.New(1), fairqueue.New(1)
 	})
 	m.send(t, post("/stuck", heavyBytesMin+1))
 	<-h.entered
@@ -88,6 +89,39 @@ func testQueue(t *testing.T) {
 	<-h.entered
 	out, body = m.exchange(t, get("/"))
 	requireShed(t, out, body)
+}
+
+// Ensure eleven requests of 2 MB that compete for one Idempotency-Key all reach the handler: the
+// first takes seconds, and the ten that it then refuses wait for their turn instead of getting a 503.
+func TestQueueOfLargeBodies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testQueueOfLargeBodies)
+}
+
+func testQueueOfLargeBodies(t *testing.T) {
+	m := newMemoryListener(t)
+	var served atomic.Int64
+	serve(t, m, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if served.Add(1) == 1 {
+			time.Sleep(2 * time.Second)
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+		w.WriteHeader(http.StatusBadRequest)
+	}), func(s *Server) { s.heavyBody = fairqueue.New(1) })
+	var rivals []net.Conn
+	for range 11 {
+		rivals = append(rivals, m.send(t, post("/", 2<<20)))
+	}
+	count := map[int]int{}
+	for _, c := range rivals {
+		out, _ := receive(t, c)
+		count[out.StatusCode]++
+	}
+	if count[200] != 1 || count[400] != 10 {
+		t.Errorf("responses by status: %v, want one 200 and ten 400", count)
+	}
 }
 
 // Ensure one company's requests do not take all slots: those that wait too long get a 503, and

@@ -23,6 +23,8 @@ type reviewFilter struct {
 	status    client.FeedbackReplyStatus // empty means any
 	source    client.FeedbackSource      // empty means any
 	sentiment client.FeedbackSentiment   // empty means any
+	ratings   string                     // such as "1,2"; empty means any, and mentions
+	flag      client.FeedbackFlag        // empty means any
 	since     string                     // the oldest day to include; empty if there is no limit
 	until     string                     // the latest day to include; empty if there is no limit
 	cursor    string
@@ -31,7 +33,7 @@ type reviewFilter struct {
 func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *result[client.Page[client.Feedback]] {
 	in := client.ListFeedbackInput{
 		Limit: client.Value(limit), ReplyStatus: optional(f.status), Source: optional(f.source), Sentiment: optional(f.sentiment),
-		PostedFrom: optional(f.since), PostedTo: optional(f.until), Cursor: optional(f.cursor),
+		Rating: optional(f.ratings), Flags: optional(string(f.flag)), PostedFrom: optional(f.since), PostedTo: optional(f.until), Cursor: optional(f.cursor),
 	}
 	return startCall(v, "feedback:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Feedback], error) {
 		return v.api.ListFeedback(ctx, in, options...)
@@ -65,7 +67,8 @@ func inboxTabs() []tab {
 const (
 	inboxMax      = 80     // the maximum number of reviews that the list shows at once
 	inboxBytesMax = 45_000 // the maximum size of the list's text as HTML, in bytes; a reply in Japanese has three times the bytes of one in English
-	pagesMax      = 5      // the maximum number of pages to load from the API for each list
+	pagesMax      = 5      // the maximum number of pages to load for each list, of waitingMax reviews each
+	callsPerPage  = 3      // the maximum number of calls for each of these pages, because a page of the API may be short
 	choicesMax    = 60     // the maximum number of options of a filter
 )
 
@@ -78,10 +81,13 @@ type inbox struct {
 	Sentiment client.FeedbackSentiment
 	Since     string // the maximum age of the reviews in days, or a range of days such as 2026-11-16..2026-11-22; empty if there is no limit
 
-	// These are the page's own filters. The API cannot apply them, so they filter only the reviews
-	// that are loaded.
-	Search, Stars, Country, Version, Flag string
-	Countries, Versions, Flags            []string // the options of these filters
+	Stars string              // an option of the star filter; the API cannot apply "none", for mentions
+	Flag  client.FeedbackFlag // one of reviewFlags
+
+	// These are the page's own filters. The API cannot apply them, so the page loads as many reviews
+	// as it can, and filters those.
+	Search, Country, Version string
+	Countries, Versions      []string // the options of these filters
 
 	lists       []*result[client.Page[client.Feedback]]
 	nextFilters []reviewFilter // for each list, the filter that reads its next page; the filter's cursor is empty if there is no next page
@@ -90,6 +96,7 @@ type inbox struct {
 
 	Rows     []reviewRow
 	Loaded   int    // the number of loaded reviews, before the page's own filters
+	hasMore  bool   // whether reviews exist that are not loaded
 	Matching int    // the number of loaded reviews that match the page's own filters
 	Count    string // the number of loaded reviews, with a + if more exist
 	Earlier  string // Earlier, Later and More are addresses of other pages, or empty
@@ -161,14 +168,21 @@ func (b *inbox) Waiting() string {
 // Filtered reports whether any of the page's own filters is set. These filters can hide loaded
 // reviews.
 func (b *inbox) Filtered() bool {
-	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
+	return b.Search+b.Country+b.Version != "" || b.Stars == mentionsOnly
 }
 
 // Narrowed reports whether any filter under "More filters" is set. Only then does the page open
 // that section.
 func (b *inbox) Narrowed() bool {
-	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
+	return b.Stars+b.Since+b.Country+b.Version+string(b.Flag)+string(b.Sentiment) != ""
 }
+
+// AnyFilter reports whether any filter is set.
+func (b *inbox) AnyFilter() bool { return b.Filtered() || b.Narrowed() || b.Source != "" }
+
+// IsPart reports whether reviews that are not loaded may match the page's own filters. The page then
+// offers no action on all shown reviews, because they are an accidental part of those that match.
+func (b *inbox) IsPart() bool { return b.Filtered() && b.hasMore }
 
 // Pages returns the number of pages that are loaded from the API for each list.
 func (b *inbox) Pages() int { return b.pages }
@@ -178,9 +192,9 @@ func (b *inbox) Summary() string {
 	text := b.Waiting()
 	if b.Filtered() {
 		text = fmt.Sprintf("%d of %d loaded", b.Matching, b.Loaded)
-		if b.More != "" {
-			text += ", and more are not loaded"
-		}
+	}
+	if b.IsPart() {
+		text += "; the others are not searched, so more may match"
 	}
 	if len(b.Rows) < b.Matching {
 		text += fmt.Sprintf(", %d to %d here", b.offset+1, b.offset+len(b.Rows))
@@ -194,14 +208,29 @@ func (b *inbox) Summary() string {
 	return text
 }
 
-// HasCheckboxes reports whether any review in the list can be changed.
-func (b *inbox) HasCheckboxes() bool {
-	return slices.ContainsFunc(b.Rows, func(r reviewRow) bool { return !r.Locked() })
+// Checkboxes returns the number of reviews in the list that can be changed.
+func (b *inbox) Checkboxes() (n int) {
+	for _, r := range b.Rows {
+		if !r.Locked() {
+			n++
+		}
+	}
+	return n
 }
 
-// starChoices are the options of the star filter. Each has a minimum and a maximum number of
-// stars.
-var starChoices = map[string][2]int{"1": {1, 1}, "2": {2, 2}, "3": {3, 3}, "4": {4, 4}, "5": {5, 5}, "1-2": {1, 2}, "1-3": {1, 3}, "4-5": {4, 5}}
+// starChoices are the options of the star filter, and the ratings that each stands for.
+var starChoices = map[string]string{"1": "1", "2": "2", "3": "3", "4": "4", "5": "5", "1-2": "1,2", "1-3": "1,2,3", "4-5": "4,5"}
+
+// mentionsOnly is the option of the star filter for feedback without a rating.
+const mentionsOnly = "none"
+
+// reviewFlags are the options of the filter by flag.
+var reviewFlags = []client.FeedbackFlag{
+	client.FeedbackFlagMoney, client.FeedbackFlagDefect, client.FeedbackFlagLegal, client.FeedbackFlagSafety, client.FeedbackFlagChurn,
+}
+
+// FlagChoices returns the options of the filter by flag, for the template.
+func (b *inbox) FlagChoices() []client.FeedbackFlag { return reviewFlags }
 
 // StarChoices returns the options of the star filter in the order in which the template shows them.
 func (b *inbox) StarChoices() []string {
@@ -269,12 +298,18 @@ func inboxOf(q url.Values) *inbox {
 	if _, _, ranged := parseDayRange(get("since")); ranged || slices.Contains(sinceChoices, get("since")) {
 		b.Since = get("since")
 	}
-	if _, known := starChoices[get("stars")]; known || get("stars") == "none" {
+	if _, known := starChoices[get("stars")]; known || get("stars") == mentionsOnly {
 		b.Stars = get("stars")
 	}
-	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
+	if flag := client.FeedbackFlag(get("flag")); slices.Contains(reviewFlags, flag) {
+		b.Flag = flag
+	}
+	b.Search, b.Country, b.Version = get("q"), get("country"), get("version")
 	getInt := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0 and thus means the default
 	b.pages, b.offset = min(max(1, getInt("pages")), pagesMax), max(0, getInt("from"))
+	if b.Filtered() {
+		b.pages = pagesMax
+	}
 	return b
 }
 
@@ -308,7 +343,7 @@ func (b *inbox) read(v *pageRequest) {
 	}
 	k := v.frameData()
 	for _, status := range statuses {
-		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, since: since, until: until}
+		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, ratings: starChoices[b.Stars], flag: b.Flag, since: since, until: until}
 		b.nextFilters = append(b.nextFilters, f)
 		switch sameAsBadge := (reviewFilter{status: status}) == f && len(statuses) > 1; {
 		case sameAsBadge && k.needsReview == nil:
@@ -324,26 +359,27 @@ func (b *inbox) read(v *pageRequest) {
 	}
 }
 
-// readMore reads, one after another, the additional pages that the URL asks for.
+// readMore reads on until each list has as many reviews as the address asks for, or no more exist. A
+// page of the API may be short, so the calls are limited, too.
 func (b *inbox) readMore(v *pageRequest) {
-	last := slices.Clone(b.lists)
-	for range b.pages - 1 {
+	last, loaded := slices.Clone(b.lists), make([]int, len(b.lists))
+	for calls := 1; ; calls++ {
+		reading := false
 		for i, list := range last {
-			if list == nil || list.Failure != nil || list.Value.Next == "" {
-				last[i] = nil
+			if list == nil {
 				continue
 			}
-			f := b.nextFilters[i]
-			f.cursor = list.Value.Next
-			last[i] = v.listReviews("More reviews: "+strings.ToLower(b.Tab.Name), f, waitingMax)
-			b.lists = append(b.lists, last[i])
+			loaded[i] += len(list.Value.Items)
+			b.nextFilters[i].cursor, last[i] = list.Value.Next, nil
+			if list.Value.Next != "" && loaded[i] < b.pages*waitingMax && calls < b.pages*callsPerPage {
+				last[i] = v.listReviews("More reviews: "+strings.ToLower(b.Tab.Name), b.nextFilters[i], waitingMax)
+				b.lists, reading = append(b.lists, last[i]), true
+			}
+		}
+		if !reading {
+			return
 		}
 		v.wait()
-	}
-	for i, list := range last {
-		if b.nextFilters[i].cursor = ""; list != nil {
-			b.nextFilters[i].cursor = list.Value.Next
-		}
 	}
 }
 
@@ -365,13 +401,13 @@ func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
 		})
 	}
 	b.Loaded = len(loaded)
-	hasMore := slices.ContainsFunc(b.nextFilters, func(f reviewFilter) bool { return f.cursor != "" })
+	b.hasMore = slices.ContainsFunc(b.nextFilters, func(f reviewFilter) bool { return f.cursor != "" })
 	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
-		b.Count = formatCount(b.Loaded, hasMore)
-	} else if hasMore {
+		b.Count = formatCount(b.Loaded, b.hasMore)
+	} else if b.hasMore {
 		b.Count += "+"
 	}
-	if hasMore && b.pages < pagesMax {
+	if b.hasMore && b.pages < pagesMax {
 		b.More = b.pathWith("pages", strconv.Itoa(b.pages+1))
 	}
 	b.setChoices(loaded)
@@ -396,18 +432,14 @@ func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
 	}
 }
 
-// setChoices sets the options of the filters to the countries, versions and flags of the loaded
-// reviews.
+// setChoices sets the options of the filters to the countries and versions of the loaded reviews.
 func (b *inbox) setChoices(loaded []client.Feedback) {
-	countries, versions, flags := map[string]int{}, map[string]int{}, map[string]int{}
+	countries, versions := map[string]int{}, map[string]int{}
 	for _, f := range loaded {
 		countries[f.Territory.Or("")]++
 		versions[f.AppVersion.Or("")]++
-		for _, flag := range f.Flags.Or(nil) {
-			flags[string(flag)]++
-		}
 	}
-	b.Countries, b.Versions, b.Flags = mostFrequent(countries, b.Country), mostFrequent(versions, b.Version), mostFrequent(flags, b.Flag)
+	b.Countries, b.Versions = mostFrequent(countries, b.Country), mostFrequent(versions, b.Version)
 }
 
 // mostFrequent returns the most frequent strings and the chosen one, in alphabetical order.
@@ -429,12 +461,8 @@ func mostFrequent(counts map[string]int, chosen string) (out []string) {
 
 // matches reports whether a loaded review passes the page's own filters.
 func (b *inbox) matches(f client.Feedback) bool {
-	rating, rated := f.Rating.Get()
-	if bounds, ok := starChoices[b.Stars]; ok && (!rated || rating < bounds[0] || rating > bounds[1]) || b.Stars == "none" && rated {
-		return false
-	}
-	if b.Country != "" && f.Territory.Or("") != b.Country || b.Version != "" && f.AppVersion.Or("") != b.Version ||
-		b.Flag != "" && !slices.Contains(f.Flags.Or(nil), client.FeedbackFlag(b.Flag)) {
+	if b.Stars == mentionsOnly && !f.Rating.IsNull() ||
+		b.Country != "" && f.Territory.Or("") != b.Country || b.Version != "" && f.AppVersion.Or("") != b.Version {
 		return false
 	}
 	return containsWords(strings.Join([]string{

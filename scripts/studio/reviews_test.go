@@ -564,7 +564,10 @@ func TestInboxFilters(t *testing.T) {
 		}
 	}
 	w.page(t, "/reviews", "5 waiting; by priority, then stars, then date", "<option>US</option>", "<option>4.2</option>")
-	w.page(t, "/reviews?stars=1", "2 of 5 loaded; by priority")
+	w.page(t, "/reviews?stars=1", "2 waiting; by priority", "All 2 shown")
+	w.page(t, "/reviews?country=US", "2 of 5 loaded; by priority", "All 2 shown")
+	w.page(t, "/reviews?stars=3", "No review matches the filters", "Clear filters")
+	w.page(t, "/reviews?flag=unknown", "5 waiting; by priority")
 	w.page(t, "/reviews?stars=1&country=DE", "matches the filters", "Clear filters")
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
@@ -590,14 +593,51 @@ func TestInboxPages(t *testing.T) {
 	}
 	w.page(t, "/reviews?from=80", "81 to 160 here", "← Earlier", "Next →")
 	w.page(t, "/reviews?pages=2", "400+ waiting", "of 400 loaded")
-	body = w.page(t, "/reviews?pages=3&stars=1", "90 of 450 loaded, 1 to 80 here")
+	body = w.page(t, "/reviews?stars=1", "90 waiting, 1 to 80 here", "All 80 shown")
 	if rows(body) != 80 {
 		t.Errorf("%d rows have one star, want 80", rows(body))
 	}
-	if last := w.page(t, "/reviews?pages=3&stars=1&from=80", "81 to 90 here"); rows(last) != 10 {
+	if last := w.page(t, "/reviews?stars=1&from=80", "81 to 90 here", "All 10 shown"); rows(last) != 10 {
 		t.Errorf("%d rows on the last page, want 10", rows(last))
 	}
 	checkNotContains(t, "all loaded", body, "Load more")
+}
+
+// Ensure a filter of the API shows every review that matches, even if 1,000 others come first. A filter
+// that the API lacks says which reviews were not searched, and then all shown ones cannot be ticked at
+// once, because they are only a part of those that match.
+func TestInboxFilterHidesNothing(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	w := newTestStudio(t)
+	lines := make([]demo.Line, 1200)
+	for i := range lines {
+		record := demo.Record{
+			"id": fmt.Sprintf("fbk_many%d", i), "source": "google_play", "kind": "review", "externalId": fmt.Sprint(i), "rating": 5, "title": fmt.Sprint("Title ", i), "body": "Calm",
+			"postedAt": "2026-07-01T08:00:00Z", "replyStatus": "none", "priority": 1,
+		}
+		if i >= 1123 {
+			record["rating"], record["flags"], record["priority"] = 1, []string{"defect"}, 9
+		}
+		if i%100 == 50 {
+			record["body"] = "Torn"
+		}
+		lines[i] = demo.Line{Type: "feedback", Record: record}
+	}
+	demotest.Load(t, w.Service, lines...)
+	for _, path := range []string{"/reviews?stars=1", "/reviews?stars=1-3", "/reviews?flag=defect", "/reviews?flag=defect&stars=1&source=google_play&since=365"} {
+		body := w.page(t, path, "77 waiting", "All 77 shown")
+		if n := len(checkboxValues(body)); n != 77 {
+			t.Errorf("%s: %d reviews, want 77", path, n)
+		}
+	}
+	body := w.page(t, "/reviews?q=torn", "of 1000 loaded; the others are not searched, so more may match", "All shown cannot be ticked at once")
+	checkNotContains(t, "a part", body, `id="tickall"`)
+	w.page(t, "/reviews?q=torn&stars=1", "1 of 77 loaded", "All 1 shown")
+	body = w.page(t, "/reviews?country=DE", "None of the 1000 loaded reviews matches the filters; the others are not searched")
+	checkNotContains(t, "none of a part", body, `id="tickall"`)
+	_, after := w.submit(t, "/reviews/bulk", w.tickedForm(t, "/reviews?stars=1", "skip"))
+	checkContains(t, "skip all shown", after, "Skipped 77 reviews.")
 }
 
 // Ensure the list of replies to approve stays within the size limit of a page, even if the replies

@@ -219,17 +219,19 @@ for (const badge of document.querySelectorAll('[data-badge]')) {
 // Apply a filter as soon as the user chooses it.
 document.querySelector('.filters')?.addEventListener('change', event => { if (event.target.matches('select')) event.target.form.requestSubmit(); });
 
-// Count the ticked reviews. One checkbox ticks all visible reviews.
+// Count the ticked reviews. One checkbox ticks all shown reviews. It is missing or hidden while more reviews may match than the page shows.
 function countTicked() {
   const ticked = document.querySelectorAll('.reviews :checked').length, note = document.getElementById('ticked'), all = document.getElementById('tickall');
   if (!note) return;
-  all.parentElement.hidden = false;
-  all.checked = ticked > 0 && ticked === document.querySelectorAll('.reviews > li:not([hidden]) input').length;
+  if (all) {
+    all.parentElement.hidden = document.querySelector('.reviews > li[hidden]') !== null;
+    all.checked = ticked > 0 && ticked === document.querySelectorAll('.reviews input').length;
+  }
   note.textContent = ticked ? `${ticked} ticked:` : 'Tick reviews, then';
   for (const button of document.querySelectorAll('.bulk button')) button.disabled = ticked === 0;
 }
 document.addEventListener('change', event => {
-  if (event.target.id === 'tickall') for (const box of document.querySelectorAll('.reviews > li:not([hidden]) input')) box.checked = event.target.checked;
+  if (event.target.id === 'tickall') for (const box of document.querySelectorAll('.reviews input')) box.checked = event.target.checked;
   if (event.target.closest('#list')) countTicked();
 });
 countTicked();
@@ -286,6 +288,7 @@ const listed = () => document.querySelectorAll('.reviews > li');
 search?.addEventListener('input', () => {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   for (const row of listed()) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+  countTicked();
 });
 
 // Show a notice such as "3 new". Its button reloads the list without losing text that the user is typing.

@@ -96,7 +96,10 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":                  {"scripts/workspace", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2/service/apigateway":      {"scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2/service/cloudformation":  {"scripts/deploy"},
 		"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams": {"shared/stream"},
+		"github.com/aws/aws-sdk-go-v2/service/lambda":          {"scripts/deploy"},
 		"github.com/aws/aws-sdk-go-v2":                         {"functions/recorder/lambda", "shared/change", "shared/stream", "shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/check/faults", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                         {"functions/recorder/lambda", "shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":           {}, // used only in tests, as an oracle

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -111,9 +111,8 @@ func findLinks(text string) (out [][]int) {
 
 func splitUnits(text string) (out []textUnit) {
 	links, linkStart := findLinks(text), -1 // linkStart is the index at which the current link begins, or -1 outside a link
-	for at, state := 0, -1; at < len(text); {
-		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
-		state = next
+	for g, at := graphemes.FromString(text), 0; g.Next(); {
+		cluster := g.Value()
 		for len(links) > 0 && links[0][1] <= at {
 			links, linkStart = links[1:], -1
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // Ensure a body that is too long for a single post on X is split at the ends of words.
@@ -107,7 +107,7 @@ func FuzzParts(f *testing.F) {
 			return // a request with such a body is refused
 		}
 		clusterStarts, total, bodyUnits := map[int]bool{}, Weight(body), splitUnits(body)
-		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {
+		for g, at := graphemes.FromString(body), 0; g.Next(); at += len(g.Value()) {
 			clusterStarts[at] = true
 		}
 		parts := Parts(body)

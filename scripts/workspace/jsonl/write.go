@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/transfer"
 )
 
@@ -48,22 +47,32 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 	}
 	var written atomic.Int64
 	var queues [writerCount]chan batch
-	group, ctx := errgroup.WithContext(ctx)
 	for writer := range queues {
 		queues[writer] = make(chan batch)
-		group.Go(func() error {
-			for b := range queues[writer] {
-				n, err := c.writeBatch(ctx, companyID, i, b)
-				if err != nil {
-					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
-				}
-				written.Add(int64(n))
-				progress(len(b.records))
-			}
-			return nil
-		})
 	}
-	group.Go(func() error {
+	ctx, cancel := context.WithCancelCause(ctx) // the first error stops the others
+	defer cancel(nil)
+	write := func(writer int) error {
+		for b := range queues[writer] {
+			n, err := c.writeBatch(ctx, companyID, i, b)
+			if err != nil {
+				return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
+			}
+			written.Add(int64(n))
+			progress(len(b.records))
+		}
+		return nil
+	}
+	err := parallel.Do(1+writerCount, 1+writerCount, func(n int) (err error) {
+		defer func() {
+			if err != nil {
+				cancel(err)
+			}
+		}()
+		defer parallel.Recover(&err)
+		if n < writerCount {
+			return write(n)
+		}
 		defer func() {
 			for _, queue := range queues {
 				close(queue)
@@ -71,7 +80,9 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 		}()
 		return c.distribute(ctx, i, queues)
 	})
-	err := group.Wait()
+	if err != nil {
+		err = context.Cause(ctx) // without the errors that the first one caused
+	}
 	return int(written.Load()), err
 }
 

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,32 @@ func TestProgressLines(t *testing.T) {
 	}
 	if want := "writing: 1200 of 4000 records (30 %)\nexporting: 3.1 MB\n"; out.String() != want {
 		t.Errorf("Err has %q, want %q", out.String(), want)
+	}
+}
+
+// Ensure progress on a terminal is one line that is redrawn ten times a second at most, and that
+// nothing of it is left at the end.
+func TestProgressOnTerminal(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
+	var out strings.Builder
+	term := &Terminal{Err: &out, Now: func() time.Time { return now }}
+	p := term.newProgress("writing", 4000, progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }}, true)
+	for range 5 {
+		now = now.Add(60 * time.Millisecond)
+		p.Add(400)
+	}
+	p.End()
+	if want := "\r\x1b[Kwriting: 800 of 4000 records (20 %)\r\x1b[Kwriting: 1600 of 4000 records (40 %)\r\x1b[K"; out.String() != want {
+		t.Errorf("Err has %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	small := term.newProgress("writing", 10, progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }}, true)
+	now = now.Add(time.Hour)
+	small.Add(5)
+	small.End()
+	if out.Len() > 0 {
+		t.Errorf("Err has %q for a small operation, want nothing", out.String())
 	}
 }
 

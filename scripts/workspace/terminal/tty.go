@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
@@ -100,18 +99,15 @@ const (
 	progressRecordsMin = 2000
 )
 
-// Progress shows the progress of an operation. On a terminal it is a bar, for large operations
-// only. Without a terminal it is a line every few seconds, so that a log shows that the command is
-// still working. With --json it shows nothing.
-type Progress struct {
-	bar   *progressbar.ProgressBar
-	lines *progressLines // nil on a terminal and with --json
-}
+// Progress shows the progress of an operation. On a terminal it is one line that is redrawn, for
+// large operations only. Without a terminal it is a line every few seconds, so that a log shows that
+// the command is still working. With --json it shows nothing.
+type Progress struct{ lines *progressLines }
 
 // ByteProgress returns the Progress of an operation on size bytes. A size of -1 means that the size
 // is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
-	return t.progress(what, size, progressBytesMin, unit{"MB", func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }}, progressbar.OptionShowBytes(true))
+	return t.progress(what, size, progressBytesMin, unit{"MB", func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }})
 }
 
 // RecordProgress returns the Progress of an operation on count records.
@@ -119,21 +115,24 @@ func (t *Terminal) RecordProgress(what string, count int) Progress {
 	return t.progress(what, int64(count), progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }})
 }
 
-func (t *Terminal) progress(what string, size, barSizeMin int64, u unit, options ...progressbar.Option) Progress {
-	onTerminal := Width(t.Err) > 0
-	p := Progress{bar: progressbar.NewOptions64(size, append(options,
-		progressbar.OptionSetVisibility(onTerminal && !t.JSON && (size < 0 || size >= barSizeMin)),
-		progressbar.OptionSetWriter(t.Err), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())...)}
-	if !onTerminal && !t.JSON {
-		p.lines = &progressLines{t: t, what: what, size: size, unit: u, next: t.Now().Add(lineInterval)}
-	}
-	return p
+func (t *Terminal) progress(what string, size, redrawnSizeMin int64, u unit) Progress {
+	return t.newProgress(what, size, redrawnSizeMin, u, Width(t.Err) > 0)
 }
 
-// Add advances the progress by n. It may be called concurrently, and ignores drawing errors.
+func (t *Terminal) newProgress(what string, size, redrawnSizeMin int64, u unit, isRedrawn bool) Progress {
+	if t.JSON || isRedrawn && size >= 0 && size < redrawnSizeMin {
+		return Progress{}
+	}
+	l := &progressLines{t: t, what: what, size: size, unit: u, isRedrawn: isRedrawn, interval: lineInterval}
+	if isRedrawn {
+		l.interval = redrawInterval
+	}
+	l.next = t.Now().Add(l.interval)
+	return Progress{l}
+}
+
+// Add advances the progress by n. It may be called concurrently.
 func (p Progress) Add(n int) {
-	_ = p.bar.Add(n)
 	if p.lines != nil {
 		p.lines.add(n)
 	}
@@ -145,14 +144,21 @@ func (p Progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// End removes the bar.
+// End removes the line from a terminal.
 func (p Progress) End() {
-	_ = p.bar.Finish()
-	_ = p.bar.Exit()
+	if p.lines != nil && p.lines.isRedrawn {
+		fmt.Fprint(p.lines.t.Err, clearLine)
+	}
 }
 
-// lineInterval is the time before the first line of progress, and between two lines.
-const lineInterval = 5 * time.Second
+// clearLine moves the cursor to the beginning of the line and clears the line.
+const clearLine = "\r\x1b[K"
+
+// The times before the first line of progress, and between two lines.
+const (
+	lineInterval   = 5 * time.Second
+	redrawInterval = 100 * time.Millisecond // on a terminal
+)
 
 // unit is the unit of the numbers in progress lines.
 type unit struct {
@@ -166,6 +172,9 @@ type progressLines struct {
 	what string
 	size int64 // -1 if it is unknown
 	unit unit
+
+	isRedrawn bool // whether each line replaces the one before
+	interval  time.Duration
 
 	mu   sync.Mutex
 	done int64
@@ -181,10 +190,14 @@ func (l *progressLines) add(n int) {
 	if now.Before(l.next) {
 		return
 	}
-	l.next = now.Add(lineInterval)
+	l.next = now.Add(l.interval)
+	text := fmt.Sprintf("%s: %s %s", l.what, l.unit.format(l.done), l.unit.name)
 	if l.size > 0 {
-		l.t.Note("%s: %s of %s %s (%d %%)", l.what, l.unit.format(l.done), l.unit.format(l.size), l.unit.name, 100*l.done/l.size)
+		text = fmt.Sprintf("%s: %s of %s %s (%d %%)", l.what, l.unit.format(l.done), l.unit.format(l.size), l.unit.name, 100*l.done/l.size)
+	}
+	if l.isRedrawn {
+		fmt.Fprint(l.t.Err, clearLine+text)
 		return
 	}
-	l.t.Note("%s: %s %s", l.what, l.unit.format(l.done), l.unit.name)
+	l.t.Note("%s", text)
 }

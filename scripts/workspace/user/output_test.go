@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rivo/uniseg"
-
 	"growthworkspace/functions"
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/plan"
@@ -107,7 +105,7 @@ func TestTablesFit(t *testing.T) {
 			}
 			before = len(columns)
 			for line := range strings.Lines(tableOf(record, rows, tableStyle{width: width})) {
-				if n := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				if n := textWidth(strings.TrimSuffix(line, "\n")); n > width {
 					t.Fatalf("%s: a line of %d in a width of %d: %q", record, n, width, line)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
@@ -105,7 +105,7 @@ func formatColumns(columns []*tableColumn, rowCount int, color bool) string {
 		var line strings.Builder
 		for _, c := range columns {
 			cell := c.cell(i)
-			padding := strings.Repeat(" ", c.width-uniseg.StringWidth(cell)+columnGap)
+			padding := strings.Repeat(" ", c.width-textWidth(cell)+columnGap)
 			if i > 0 {
 				cell = c.colorize(cell, color)
 			}
@@ -182,7 +182,7 @@ func newColumn(f recordField, heading string, values []any, short bool) *tableCo
 		shortenTimes(c.cells[1:])
 	}
 	for _, text := range c.cells {
-		c.fullWidth = max(c.fullWidth, uniseg.StringWidth(text))
+		c.fullWidth = max(c.fullWidth, textWidth(text))
 	}
 	return c
 }
@@ -214,9 +214,9 @@ func truncateToMinute(text string) string {
 func (c *tableColumn) minWidth() int {
 	switch {
 	case c.isTime:
-		return min(c.fullWidth, max(dayChars, uniseg.StringWidth(c.cells[0])))
+		return min(c.fullWidth, max(dayChars, textWidth(c.cells[0])))
 	case c.isText():
-		return min(c.fullWidth, max(textCharsMin, uniseg.StringWidth(c.cells[0])))
+		return min(c.fullWidth, max(textCharsMin, textWidth(c.cells[0])))
 	}
 	return c.fullWidth
 }
@@ -255,19 +255,16 @@ func fitColumns(columns []*tableColumn, width int) []*tableColumn {
 
 // cutText truncates text to width columns.
 func cutText(text string, width int) string {
-	if uniseg.StringWidth(text) <= width {
+	if textWidth(text) <= width {
 		return text
 	}
 	var out strings.Builder
-	used, state, rest := 0, -1, text
-	for rest != "" {
-		var cluster string
-		var n int
-		cluster, rest, n, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if used += n; used > width-1 {
+	used := 0
+	for g := graphemes.FromString(text); g.Next(); {
+		if used += clusterWidth(g.Value()); used > width-1 {
 			break
 		}
-		out.WriteString(cluster)
+		out.WriteString(g.Value())
 	}
 	return strings.TrimRight(out.String(), " ") + "…"
 }

@@ -22,6 +22,7 @@ esac
 name=${archive##*/}
 case $name in
   workspace-*-"$os-$arch".tar.gz | workspace-*-"$os-$arch"-no-engine.tar.gz) ;;
+  *"$os-$arch"*) die "$name is not a name of a release: give the archive the name back that SHA256SUMS lists, such as workspace-v1.0.0-$os-$arch.tar.gz" ;;
   *) die "$name is not for this machine, which is $os/$arch: take the archive whose name has $os-$arch" ;;
 esac
 [ -f "$archive" ] || die "there is no file $archive"

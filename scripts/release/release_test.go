@@ -300,6 +300,8 @@ func TestInstall(t *testing.T) {
 		{"workspace-v1-linux-amd64-no-engine.tar.gz", all, "Start it with: " + dir + "/to/workspace-v1-linux-amd64-no-engine/workspace serve"},
 		{"workspace-v1-linux-arm64-no-engine.tar.gz", all, "is not for this machine, which is linux/amd64: take the archive whose name has linux-amd64"},
 		{"workspace-v1-darwin-amd64-no-engine.tar.gz", all, "is not for this machine, which is linux/amd64"},
+		{"x-linux-amd64.tar.gz", all, "x-linux-amd64.tar.gz is not a name of a release: give the archive the name back that SHA256SUMS lists, such as workspace-v1.0.0-linux-amd64.tar.gz"},
+		{"workspace-v1-linux-amd64 (1).tar.gz", all, "is not a name of a release"},
 		{"workspace-v2-linux-amd64.tar.gz", all, "there is no file"},
 		{"workspace-v1-linux-amd64.tar.gz", "", "SHA256SUMS does not name"},
 		{"workspace-v1-linux-amd64.tar.gz", strings.Repeat("0", 64) + "  workspace-v1-linux-amd64.tar.gz\n", "is damaged: its SHA-256 is "},

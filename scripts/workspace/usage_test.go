@@ -197,6 +197,24 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
+// Ensure the help of no command needs a clone of the repository: the archives contain only the
+// program, the engine and the studio's files.
+func TestHelpNeedsNoClone(t *testing.T) {
+	t.Parallel()
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, word := range []string{"scripts/", "infra/", "npm"} {
+			if text := c.Short + c.Long + c.Example + c.Flags().FlagUsages(); strings.Contains(text, word) {
+				t.Errorf("the help of %s mentions %s", c.CommandPath(), word)
+			}
+		}
+		for _, child := range c.Commands() {
+			visit(child)
+		}
+	}
+	visit(rootCommand(&terminal.Terminal{}))
+}
+
 // Ensure the error says which command starts a server if a command finds none on this machine.
 func TestNothingServes(t *testing.T) {
 	isolateUserFolders(t)

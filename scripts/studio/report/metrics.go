@@ -160,8 +160,7 @@ func (r *builder) values(m *metricCalls) (out metricValues) {
 	case r.daysOver == 7:
 		out.now, out.before = out.weeks[weeksMax-1], out.weeks[weeksMax-2]
 		out.note = comparisonProblem(out.weeks)
-	case r.daysOver == 0: // nothing can be compared yet
-		out.before = out.weeks[weeksMax-2]
+	case r.daysOver == 0: // no day can be compared yet, and the whole week before is not the same days
 	case m.days == nil:
 		out.note = "its days do not combine, and the week is not over"
 	default:

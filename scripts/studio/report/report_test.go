@@ -203,6 +203,16 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("the next week: %v", err)
 	}
 
+	// Before the first day of a week is over, nothing of it can be compared. The whole week before must
+	// not stand beside it.
+	s.Clock.Advance(6 * 24 * time.Hour)
+	justBegun, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
+	checkContains(t, "a week that has just begun", justBegun.Text(), "Week 34", "The week  Same days before  Change", "Sales   –         –", "The week has just begun")
+	if m := justBegun.Metrics[0]; err != nil || m.BeforeValue != nil || m.Before != "" || m.Weeks[len(m.Weeks)-2].Value == nil {
+		t.Errorf("a week that has just begun: %v, %+v; want no value before, and the weeks for the sparkline", err, m)
+	}
+	s.Clock.Advance(-6 * 24 * time.Hour)
+
 	// With a key that has few scopes, the report has only the parts that the key may read.
 	for scope, want := range map[auth.Scope]string{
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",

@@ -61,7 +61,7 @@ func (r Report) NowHeading() string {
 
 // BeforeHeading returns the heading for the values in Metric.Before.
 func (r Report) BeforeHeading() string {
-	if r.Days == "the week" || r.Days == "" {
+	if r.Days == "the week" {
 		return "Week before"
 	}
 	return "Same days before"

@@ -47,8 +47,8 @@ func Command(t *terminal.Terminal, table *tableconn.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API on this machine", Args: terminal.RequireArgs(),
 		Long: `Serve the whole API on one port until Ctrl-C, with a local engine that speaks DynamoDB's
-protocol. The first start installs the engine with npm and creates a demo company with
-records. Its key is printed at each start, and before it the address of the studio: a page
+protocol. The first start creates a demo company with records; a program that came without
+an engine also installs one. The company's key is printed at each start, and before it the address of the studio: a page
 for you alone with the company's numbers, reviews and profile.
 
 The table stores keys only as hashes, so the demo key is also in a file that only you can

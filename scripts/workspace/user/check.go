@@ -26,7 +26,8 @@ Without --write nothing is changed. With --write, records of every kind and a ke
 created, changed and deleted, and a board of their own is published. The feed of changes and
 the trail keep what happened: use a separate company for this, and name its service.
 
-Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
+Each rule names the section of the reference that states it: errors#codes is on the page
+/docs/reference/errors.md of every server.
 
 The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check --profile staging --write --json\n  workspace check http://127.0.0.1:8080 --rule limits --rule paging",

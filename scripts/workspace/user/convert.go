@@ -32,7 +32,7 @@ invalid rows are left out and written to FILE as lines of JSON.
 If the files have one record in several versions, the newest is kept. A property that a
 file does not have is left out, so that push and import --from keep the stored value.
 
-scripts/docs/reference/import-formats.md describes the formats.`
+The page /docs/reference/import-formats.md of every server describes the formats.`
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return terminal.NewCommandUsageError(cmd, "name the FILE to convert, or - for standard input")

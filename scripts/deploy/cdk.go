@@ -97,10 +97,11 @@ func (d *deployer) assemblyDir() string {
 	return filepath.Join(d.tmp, "cloud")
 }
 
-// runCDK runs the CDK's command line program in a folder. npx downloads it once.
+// runCDK runs the CDK's command line program in a folder. npx downloads it once, and asks the registry
+// no more.
 func (d *deployer) runCDK(ctx context.Context, dir string, args ...string) error {
 	name := args[0]
-	args = append([]string{"--yes", "--ignore-scripts", "--loglevel=error", "aws-cdk@" + cdkVersion, "--no-notices"}, args...)
+	args = append([]string{"--yes", "--prefer-offline", "--ignore-scripts", "--loglevel=error", "aws-cdk@" + cdkVersion, "--no-notices"}, args...)
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
 	}

@@ -178,7 +178,7 @@ func (r *Dates) readParts(text string, order dateOrder) (date Date, shown dateOr
 		return date, "", err
 	}
 	if clock == "" {
-		return Date{Day: day, Time: wallTime(day, r.zone)}, shown, nil
+		return Date{Day: day, Time: WallTime(day, r.zone)}, shown, nil
 	}
 	clock = strings.ToUpper(clock)
 	for _, offset := range offsetLayouts {
@@ -195,7 +195,7 @@ func (r *Dates) readParts(text string, order dateOrder) (date Date, shown dateOr
 // zone shows, as if it were UTC.
 func (r *Dates) dateOf(at time.Time, hasOffset bool) Date {
 	if !hasOffset {
-		return Date{midnight(at), wallTime(at, r.zone), true}
+		return Date{midnight(at), WallTime(at, r.zone), true}
 	}
 	return Date{midnight(at.In(r.zone)), at, true}
 }
@@ -206,10 +206,10 @@ func midnight(at time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// wallTime returns the time at which a clock in the zone shows wall, which is in UTC. If a clock
+// WallTime returns the time at which a clock in the zone shows wall, which is in UTC. If a clock
 // change skips that time, the result is as long after the change as wall is after the beginning of
 // the gap, so that it is on the same day.
-func wallTime(wall time.Time, zone *time.Location) time.Time {
+func WallTime(wall time.Time, zone *time.Location) time.Time {
 	year, month, day := wall.Date()
 	at := time.Date(year, month, day, wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
 	if at.Hour() == wall.Hour() && at.Day() == day && at.Minute() == wall.Minute() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/studio/civiltime"
+	"growthworkspace/shared/tabular"
 )
 
 // Week is a week of the ISO calendar. It starts on Monday.
@@ -85,8 +86,7 @@ func newSpan(w Week, clock civiltime.Clock, now time.Time) span {
 
 // dayStart returns the time at which a day starts in the zone. Day 0 is the Monday of the week.
 func (s span) dayStart(day int) time.Time {
-	at := s.monday.AddDate(0, 0, day)
-	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.clock.Location)
+	return tabular.WallTime(s.monday.AddDate(0, 0, day), s.clock.Location) // a clock change can skip midnight
 }
 
 // inWeek reports whether a moment is in the week.

@@ -78,6 +78,10 @@ func TestSpan(t *testing.T) {
 	if s.inWeek(s.end) || !s.inWeek(s.start) {
 		t.Error("a week has its first moment and not that of the next week")
 	}
+	s = newSpan(Week{2026, 36}, civiltime.ClockOf("America/Santiago"), at("2026-09-06T03:30:00Z")) // the clocks skip the first hour of this Sunday
+	if got := s.dayStart(6).UTC().Format(time.RFC3339); got != "2026-09-06T04:00:00Z" || s.daysOver != 5 {
+		t.Errorf("a Sunday without a midnight begins at %s, and %d days are over; want 04:00 and 5", got, s.daysOver)
+	}
 	if got := newSpan(Week{2026, 53}, civiltime.ClockOf("UTC"), s.now).title(); got != "Week 53, Dec 28, 2026 to Jan 3, 2027" {
 		t.Error(got)
 	}

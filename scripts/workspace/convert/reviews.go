@@ -2,8 +2,6 @@ package convert
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/tabular"
@@ -31,13 +29,16 @@ func (o reviewOutput) Add(r tabular.Review) error {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	text, err := json.Marshal(r.PushFeedbackRecord)
-	if err != nil {
-		return fmt.Errorf("encode a review: %w", err)
+	fields := map[string]any{"source": string(r.Source), "kind": string(r.Kind.Or(client.FeedbackKindReview)), "externalId": r.ExternalID}
+	for name, value := range map[string]client.Optional[string]{
+		"externalUrl": r.ExternalURL, "authorName": r.AuthorName, "title": r.Title, "body": r.Body, "appVersion": r.AppVersion, "territory": r.Territory, "locale": r.Locale,
+	} {
+		if text, ok := value.Get(); ok {
+			fields[name] = text
+		}
 	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return fmt.Errorf("decode a review: %w", err)
+	if stars, ok := r.Rating.Get(); ok {
+		fields["rating"] = stars
 	}
 	if at, ok := r.PostedAt.Get(); ok {
 		fields["postedAt"] = FormatTime(at)

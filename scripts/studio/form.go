@@ -16,8 +16,8 @@ import (
 // field is a property of a record in a form.
 type field struct {
 	Name, Label, Hint string
-	Kind              string            // one of text, long, url, number, date, time, list (a value on each line), flag (true or false), choice or media
-	Choices           []string          // the options, if Kind is choice
+	Kind              string            // one of text, long, url, number, date, time, list (a value on each line), flag (true or false), choice, checks (any of the choices, one on each line) or media
+	Choices           []string          // the options, if Kind is choice or checks; the suggestions for a text
 	Labels            map[string]string // the labels of the choices; a choice without a label is formatted by phrase.Words
 	Required          bool
 	Rare              bool // seldom filled in, so the form shows it in a section that is initially collapsed
@@ -169,9 +169,10 @@ func (f *form) assign(refused *failure) *failure {
 	return &rest
 }
 
-// typedField returns the value that was typed in a field of a form.
+// typedField returns the value that was typed in a field of a form. The checked boxes of a field are
+// one value on each line.
 func typedField(sent url.Values, name string) string {
-	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
+	return strings.TrimSpace(strings.ReplaceAll(strings.Join(sent[name], "\n"), "\r\n", "\n"))
 }
 
 // renderedField returns the value that a field had when the form was rendered.
@@ -260,7 +261,7 @@ func revertedForm(sent url.Values) url.Values {
 	for name := range sent {
 		if field, is := strings.CutPrefix(name, "was."); is {
 			out.Set(field, sent.Get(name))
-			out.Set(name, sent.Get(field))
+			out.Set(name, typedField(sent, field))
 		}
 	}
 	return out

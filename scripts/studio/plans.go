@@ -18,6 +18,10 @@ const (
 )
 
 func (v *pageRequest) planScreens() recordScreens[client.Plan] {
+	goalsRead, typesRead := v.startGoals(), v.startContentTypes()
+	v.wait()
+	goals := newReferences(goalsRead, func(g client.Goal) (id, name string) { return g.ID, g.Name.Or("Goal") })
+	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Plan]{
 		place: "Posts", noun: "content plan", area: "broadcast", path: plansPath, back: "/ideas",
 		deletion: "Its ideas remain. It cannot be undone.",
@@ -28,34 +32,37 @@ func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
 			return v.api.DeleteBroadcastPlan(ctx, client.DeleteBroadcastPlanInput{PlanID: id}, options...)
 		},
-		fields: planFields,
+		fields: func(p client.Plan) []*field { return planFields(p, goals, types) },
 		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Plan, error) {
 			name, brief, objective, audience := c.requiredText("name"), c.text("brief"), c.text("objective"), c.text("audience")
+			goal, contentTypes := c.text("goalId"), c.list("contentTypeIds")
 			platforms, cadence, startsAt, endsAt := c.platforms(), c.text("cadence"), c.date("startsAt"), c.date("endsAt")
 			status := enumValue[client.BroadcastPlanStatus](c.text("status"))
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
 					return v.api.UpdateBroadcastPlan(ctx, client.UpdateBroadcastPlanInput{
-						PlanID: id, Name: name, Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
+						PlanID: id, Name: name, Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 					}, options...)
 				}
 			}
 			return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
 				return v.api.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
-					Name: name.Or(""), Brief: brief, Objective: objective, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
+					Name: name.Or(""), Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 				}, options...)
 			}
 		},
 	}
 }
 
-func planFields(p client.Plan) []*field {
+func planFields(p client.Plan, goals, types references) []*field {
 	return []*field{
 		{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "A few words, such as Launch of version 4.", Stored: p.Name.Or("")},
 		{Name: "brief", Label: "What it is about", Kind: "long", Stored: p.Brief.Or("")},
 		{Name: "objective", Label: "What it should achieve", Kind: "long", Stored: p.Objective.Or("")},
+		goals.choice("goalId", "Goal", "The brand goal that it serves.", p.GoalID.Or("")),
 		{Name: "audience", Label: "Whom it addresses", Kind: "text", Stored: p.Audience.Or("")},
 		platformsField(p.Platforms.Or(nil)),
+		types.checks("contentTypeIds", "Content types", "What its posts are about.", p.ContentTypeIDs.Or(nil)),
 		{Name: "cadence", Label: "How often", Kind: "text", Hint: "Free text, such as three a week.", Stored: p.Cadence.Or("")},
 		{Name: "startsAt", Label: "First day", Kind: "date", Hint: "In UTC.", Stored: typedDay(p.StartsAt)},
 		{Name: "endsAt", Label: "Last day", Kind: "date", Hint: "In UTC.", Stored: typedDay(p.EndsAt)},
@@ -104,7 +111,10 @@ func (c *formChanges) platforms() client.Optional[[]client.BroadcastPlatform] {
 
 func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 	planID := v.r.URL.Query().Get("plan")
-	planIDs, names := v.planIDsAndNames()
+	plansRead, typesRead := v.startPlans(), v.startContentTypes()
+	sources := v.readSources()
+	plans := newReferences(plansRead, func(p client.Plan) (id, name string) { return p.ID, p.Name.Or("Plan") })
+	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Idea]{
 		place: "Posts", noun: "idea", area: "broadcast", path: ideaPath, back: "/ideas",
 		deletion: "Posts created from it remain. It cannot be undone.",
@@ -119,17 +129,25 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 			return v.api.DeleteBroadcastIdea(ctx, client.DeleteBroadcastIdeaInput{IdeaID: id}, options...)
 		},
 		fields: func(i client.Idea) []*field {
+			plan := plans.choice("planId", "Content plan", "", i.PlanID.Or(""))
+			plan.Suggested = planID
 			return []*field{
 				{Name: "title", Label: "Title", Kind: "text", Required: true, Stored: i.Title.Or("")},
 				{Name: "summary", Label: "What the post says", Kind: "long", Hint: "A post that is written from the idea begins with its title and this text.", Stored: i.Summary.Or("")},
 				{Name: "rationale", Label: "Why", Kind: "long", Stored: i.Rationale.Or("")},
-				{Name: "planId", Label: "Content plan", Kind: "choice", Choices: planIDs, Labels: names, Stored: i.PlanID.Or(""), Suggested: planID},
+				plan,
+				types.choice("contentTypeId", "Content type", "What the post would be about.", i.ContentTypeID.Or("")),
 				platformsField(i.Platforms.Or(nil)),
 				{Name: "suggestedFor", Label: "For", Kind: "date", Hint: "The day on which it would be posted, at 09:00 UTC until its post says otherwise.", Stored: typedDay(i.SuggestedFor)},
+				{Name: "sourceKind", Label: "Where it comes from", Kind: "choice", Required: true, Rare: true, Stored: string(i.SourceKind.Or(client.BroadcastSourceKindManual)), Choices: []string{
+					string(client.BroadcastSourceKindManual), string(client.BroadcastSourceKindGenerated), string(client.BroadcastSourceKindFeedback),
+					string(client.BroadcastSourceKindMetric), string(client.BroadcastSourceKindAudit), string(client.BroadcastSourceKindRoadmap)}},
+				{Name: "sourceId", Label: "The record it comes from", Kind: "text", Rare: true, Hint: "Type a word of its name and choose it, or paste its id.", Stored: i.SourceID.Or(""), Choices: sources.ids, Labels: sources.names},
 			}
 		},
 		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Idea, error) {
 			title, summary, rationale, plan := c.requiredText("title"), c.text("summary"), c.text("rationale"), c.text("planId")
+			contentType, sourceKind, sourceID := c.text("contentTypeId"), enumValue[client.BroadcastSourceKind](c.text("sourceKind")), c.text("sourceId")
 			platforms, day := c.platforms(), c.date("suggestedFor")
 			if at, ok := day.Get(); ok {
 				day = client.Value(defaultPostTime(at))
@@ -137,28 +155,35 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 					return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{
-						IdeaID: id, Title: title, Summary: summary, Rationale: rationale, PlanID: plan, Platforms: platforms, SuggestedFor: day,
+						IdeaID: id, Title: title, Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
 					}, options...)
 				}
 			}
 			return func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 				return v.api.CreateBroadcastIdea(ctx, client.CreateBroadcastIdeaInput{
-					Title: title.Or(""), Summary: summary, Rationale: rationale, PlanID: plan, Platforms: platforms, SuggestedFor: day,
+					Title: title.Or(""), Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
 				}, options...)
 			}
 		},
 	}
 }
 
-// planIDsAndNames returns the ids of the content plans, and their names by id.
-func (v *pageRequest) planIDsAndNames() (ids []string, names map[string]string) {
-	plans := startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
+func (v *pageRequest) startPlans() *result[client.Page[client.Plan]] {
+	return startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
 		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
 	})
-	v.wait()
-	names = map[string]string{}
-	for _, p := range plans.Value.Items {
-		ids, names[p.ID] = append(ids, p.ID), p.Name.Or("Plan")
-	}
-	return ids, names
 }
+
+func (v *pageRequest) startGoals() *result[client.Page[client.Goal]] {
+	return startCall(v, "context:read", "The goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
+		return v.api.ListContextGoals(ctx, client.ListContextGoalsInput{Limit: client.Value(brandRecords)}, options...)
+	})
+}
+
+func (v *pageRequest) startContentTypes() *result[client.Page[client.ContentType]] {
+	return startCall(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
+		return v.api.ListContextContentTypes(ctx, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}, options...)
+	})
+}
+
+func contentTypeName(t client.ContentType) (id, name string) { return t.ID, t.Name.Or("Content type") }

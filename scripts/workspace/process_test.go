@@ -128,8 +128,7 @@ func TestServeFeedThroughKills(t *testing.T) {
 	for round := range rounds {
 		cmd, a := startServe(t, data)
 		if round == 0 {
-			keys := runJSON(t, data, "", "key", "list", "--company", a.CompanyID)["items"].([]any)
-			runJSON(t, data, "", "key", "quota", keys[0].(map[string]any)["id"].(string), "--company", a.CompanyID, "--class", "push", "--limit", "1000000")
+			removeQuota(t, data, a.CompanyID, "push", "read")
 		}
 		c, err := client.New(a.BaseURL, a.Key)
 		if err != nil {

@@ -113,7 +113,6 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"golang.org/x/sys":                                     {"shared/testkit/engine"},
 		"golang.org/x/term":                                    {"scripts/workspace"},
 		"github.com/anyascii/go":                               {"functions/plan"},
-		"github.com/oaswrap/spec-ui":                           {"functions/openapi"},
 		"github.com/clipperhouse/uax29/v2":                     {"shared/thread", "scripts/workspace/user"},
 		"github.com/itchyny/gojq":                              {"scripts/workspace/user"},
 		"github.com/go-json-experiment/json":                   {"shared/schema"},

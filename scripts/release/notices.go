@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// notices returns the licences of Go and of all modules that are linked into the command-line
-// program of a platform. Most of these licences require that their text is distributed with the
-// program.
+// notices returns the licences of Go, of Scalar's script and of all modules that are linked into the
+// command-line program of a platform. Most of these licences require that their text is distributed
+// with the program.
 func (r *release) notices(ctx context.Context, platform string) ([]byte, error) {
 	licenseTool, err := goLicenses.install(ctx)
 	if err != nil {
@@ -41,6 +41,9 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 		return err
 	}
 	if err := add("Go", filepath.Join(root, "LICENSE")); err != nil {
+		return nil, err
+	}
+	if err := add("Scalar", "functions/openapi/scalar-LICENSE.txt"); err != nil {
 		return nil, err
 	}
 	count := 0

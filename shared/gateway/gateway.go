@@ -10,7 +10,7 @@
 //
 // The request is built as net/http's server would build it (request.go), and the response is
 // recorded by the same rules as that server's (response.go). This package replaces the adapter
-// aws-lambda-go-api-proxy; known_differences_test.go lists the differences.
+// aws-lambda-go-api-proxy; adapter_test.go lists the differences.
 //
 // A REST API changes a request before the function receives it:
 //

@@ -435,7 +435,7 @@ func TestDocumentsNameNode(t *testing.T) {
 	for _, page := range []string{
 		"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md", "scripts/test",
 		"scripts/check/external/deploy", "scripts/check/external/docs",
-		"scripts/check/external/mcp", "scripts/check/external/openapi", "scripts/check/external/page",
+		"scripts/check/external/judge.sh", "scripts/check/external/mcp", "scripts/check/external/openapi", "scripts/check/external/page",
 	} {
 		text, err := os.ReadFile(filepath.Join("../..", page))
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Pool is a semaphore whose slots the companies share.
@@ -18,6 +19,9 @@ type Pool struct {
 	free    int
 	held    map[string]int // slots by company; only companies that have slots
 	waiting []*line        // in the order of the turns
+
+	last     string    // the last company that got a slot
+	sharedAt time.Time // when a slot last went to a company other than the one before
 }
 
 // line contains the waiting calls of one company. It is never empty.
@@ -91,6 +95,29 @@ func (p *Pool) release(company string) {
 func (p *Pool) take(company string) {
 	p.free--
 	p.held[company]++
+	if company == "" {
+		return
+	}
+	if p.last != "" && p.last != company {
+		p.sharedAt = time.Now()
+	}
+	p.last = company
+}
+
+// sharedDuration is how long after its last call a company counts as one that uses the pool.
+const sharedDuration = 2 * time.Second
+
+// ReleaseRested returns a slot of a company that held it for the given time. If several companies
+// use the pool, the company keeps the slot for as long again. So a company that always has calls
+// waiting uses half of the time, and a call of another one often finds the resource idle.
+func (p *Pool) ReleaseRested(company string, held time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if company != "" && time.Since(p.sharedAt) < sharedDuration {
+		time.AfterFunc(held, func() { p.Release(company) })
+		return
+	}
+	p.release(company)
 }
 
 // lineOf returns the place of the company's line, or -1 if no call of the company waits.

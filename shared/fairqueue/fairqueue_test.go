@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"growthworkspace/shared/fairqueue"
 )
@@ -128,5 +129,43 @@ func TestCancelledCalls(t *testing.T) {
 		}
 		q.start(t, "D", 1)
 		q.requireAdmitted(t, "D")
+	})
+}
+
+// Ensure a company rests for as long as its call took while another company uses the pool, too, and
+// does not rest otherwise. Work of no company does not count.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(2)
+		const call = 10 * time.Millisecond
+		// serve lets each of A's waiting calls take 10 ms, and returns how long they take together.
+		serve := func(calls int) time.Duration {
+			t.Helper()
+			q.start(t, "A", calls)
+			begin := time.Now()
+			for range calls {
+				<-q.admitted
+				time.Sleep(call)
+				q.ReleaseRested("A", call)
+			}
+			return time.Since(begin)
+		}
+		if got := serve(10); got != 10*call {
+			t.Errorf("ten calls of one company take %s, want %s", got, 10*call)
+		}
+		for company, want := range map[string]time.Duration{"": 10 * call, "B": 19 * call} { // after the last call nothing waits
+			time.Sleep(time.Minute)
+			q.start(t, company, 1)
+			<-q.admitted
+			q.ReleaseRested(company, 0)
+			if got := serve(10); got != want {
+				t.Errorf("ten calls beside one of %q take %s, want %s", company, got, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := serve(10); got != 10*call {
+			t.Errorf("ten calls a minute later take %s, want %s", got, 10*call)
+		}
 	})
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/smithy-go/middleware"
 
@@ -31,7 +32,8 @@ func limitConcurrency(slots *fairqueue.Pool) func(*middleware.Stack) error {
 		if err := acquireSlot(ctx, slots, company); err != nil {
 			return out, m, err
 		}
-		defer slots.Release(company)
+		begin := time.Now()
+		defer func() { slots.ReleaseRested(company, time.Since(begin)) }()
 		return next.HandleFinalize(ctx, in)
 	}
 	return func(stack *middleware.Stack) error {

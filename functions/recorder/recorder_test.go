@@ -164,14 +164,14 @@ func TestDeletionOfSomePoints(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := table.Key{PK: table.Partition(s.CompanyID, "metrics"), SK: "pt#a#day#2026#s"}
-	old := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK), "metricKey": table.String("a")}
+	old := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK), "metricKey": table.String("a"), "definitionId": table.String("mdf_1")}
 	left := maps.Clone(old)
 	left[table.WriterAttr], left[table.WriteIDAttr], left["deletedBy"] = table.String("key_9"), table.String("del_1"), table.String("del_1")
 	var parked []recorder.ParkedRecord
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", withSequenceNumbers(change.StreamRecord{Key: key, Old: old, New: left})); err != nil || len(parked) > 0 {
 		t.Fatal(err, parked)
 	}
-	if diff := cmp.Diff([]string{"metric_points deleted a"}, recordedChanges(t, s)); diff != "" {
+	if diff := cmp.Diff([]string{"metric_points deleted mdf_1"}, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 }

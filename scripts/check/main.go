@@ -109,8 +109,7 @@ func faultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "faults [CHECK...]", Short: "Kill processes, lose responses and send too much",
 		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
-promises. Each check tests one guarantee on its own engine with a data file, and prints one
-line of figures.
+promises. Each check tests one guarantee on its own engine, and prints one line of figures.
 
   kill                          servers are killed during publishes
   loss-key, loss                the table does a write, and the response is lost

@@ -40,7 +40,7 @@ need() { # need TOOL...: exits unless every tool is on PATH, and says what to in
     case "$tool" in
       go) what="Go $(sed -n 's/^go //p' go.mod) or later" ;;
       node | npm) what='Node.js 22 or later, which has npm' ;;
-      python3) what='Python 3.10 or later' ;;
+      python3) what='Python 3.11 or later' ;;
       java) what='Java 17 or later' ;;
       mvn) what='Maven 3.8 or later' ;;
       ssh-keygen) what="OpenSSH's client" ;;
@@ -137,29 +137,11 @@ once() { # once FOLDER COMMAND...: the command gets the folder to fill as its la
   mv "$part" "$final" 2>/dev/null || rm -rf "$part" # another run has installed it
 }
 
-npm_install() { # npm_install PACKAGE... FOLDER
-  npm install --prefix "${*: -1}" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "${@:1:$#-1}"
-}
-
-npm_tool() { # npm_tool PACKAGE [OPTION]: installs it, and sets $modules to the folder of its modules
-  local name=npm-${1//[@\/]/-}
-  once "$name" npm_install "$@" || return
-  modules=$cache/$name/node_modules
-}
-
 venv() { # venv FOLDER PACKAGE: creates a virtual environment
   python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check "$2"
 }
 
-# A virtual environment cannot be moved, so it is created in its final folder. The file "complete" marks
-# a finished installation.
-pip_tool() { # pip_tool NAME==VERSION: installs it, and sets $bin to the folder of its commands
-  local folder=$cache/pip-${1/==/-}
-  bin=$folder/bin
-  [ ! -e "$folder/complete" ] || return 0
-  rm -rf "$folder"
-  quiet "$tmp/pip" venv "$folder" "$1" && touch "$folder/complete"
-}
+. scripts/check/external/tools.sh # npm_tool and pip_tool
 
 # A tool is built in a temporary module, because `go run module@version` also requests the list of the
 # module's versions, which some proxies refuse.

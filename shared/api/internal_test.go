@@ -118,7 +118,7 @@ func TestClientDisconnects(t *testing.T) {
 		}
 		s.api.ServeHTTP(httptest.NewRecorder(), s.request("GET", itemPath, "").WithContext(ctx))
 		var line map[string]any
-		if err := json.Unmarshal([]byte(s.logs.String()), &line); err != nil {
+		if err := json.Unmarshal(s.logs.Bytes(), &line); err != nil {
 			t.Fatal(err)
 		}
 		if line["level"] != level || line["status"] != map[string]any{"INFO": 499.0, "ERROR": 500.0}[level] {

@@ -430,7 +430,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 func TestChangesUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"changes":                                          "name a command: list, follow, enable, gap",
+		"changes":                                          "name a command: list, follow, gap",
 		"changes list --since soon":                        "--since: must be a time ago such as 7d",
 		"changes list --limit 0":                           "--limit: must be 1 to 10000",
 		"changes list --since 7d --after x":                "--since starts over",

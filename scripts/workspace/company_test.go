@@ -115,7 +115,7 @@ func TestUnknownCompany(t *testing.T) {
 			{"due", "list", "--company", id}, {"due", "stuck", "--company", id}, {"due", "claim", "pst_1", "--company", id},
 			{"due", "retry", "pst_1", "--claim", "clm_1", "--company", id}, {"approved", "list", "--company", id},
 			{"approved", "posted", "fbk_1", "--claim", "none", "--company", id}, {"snapshot", "--board", "brd_1", "--company", id},
-			{"snapshot", "rollback", "--board", "brd_1", "--version", "1", "--company", id}, {"upgrade", "--company", id}, {"changes", "enable", "--company", id}, {"changes", "gap", "--company", id},
+			{"snapshot", "rollback", "--board", "brd_1", "--version", "1", "--company", id}, {"upgrade", "--company", id}, {"changes", "gap", "--company", id},
 			{"key", "revoke", "key_1", "--company", id}, {"key", "quota", "key_1", "--class", "read", "--limit", "1", "--company", id},
 		} {
 			requireContains(t, runRefused(t, 1, "", append(args, "--data", data)...), "no company \""+id+"\"", "workspace company list")

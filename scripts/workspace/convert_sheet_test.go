@@ -43,7 +43,7 @@ func TestSheets(t *testing.T) {
 	if r.code != 1 || exportOf(t, data, id) != stored {
 		t.Errorf("an invalid sheet: %+v", r)
 	}
-	requireContains(t, r.err, `bad.csv, row 3, column Tag: "morgen" does not have the format of --date-format`, "nothing was written")
+	requireContains(t, r.err, `bad.csv, row 3, column Tag: "morgen" does not have the format DD.MM.YYYY`, "nothing was written")
 	r = runCommand(t, "", "convert", "--from", "csv", sheet, "--mapping", mapping)
 	if r.code != 0 || strings.Count(r.out, "\n") != 5 {
 		t.Errorf("convert: %+v", r)

@@ -62,8 +62,9 @@ def map_case(context, case):
     if "since" in query:
         query["since"] = valid_day(query["since"])
     # The document cannot describe a list with commas.
-    if "types" in query:
-        query["types"] = "item,post"
+    for name, values in (("types", "item,post"), ("rating", "1,5"), ("flags", "legal,churn")):
+        if name in query:
+            query[name] = values
     for first, last in (("from", "to"), ("postedFrom", "postedTo")):
         for name in (first, last):
             if name in query:

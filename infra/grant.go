@@ -63,12 +63,10 @@ var actionsByOperation = map[string][]string{
 	"delete_optimise_goal":     {actionDeleteItem, actionGetItem, actionBatchGetItem},
 	"list_companies":           {actionGetItem},
 	"create_key":               {actionConditionCheck, actionGetItem, actionPutItem},
-	"list_feedback":            {actionBatchGetItem, actionQuery, queryIndexesAction},
+	"list_feedback":            {queryIndexesAction},
 	"list_metric_definitions":  {actionQuery, queryIndexesAction},
-	"get_metric_definition":    {actionGetItem, actionQuery},
 	"create_metric_definition": {actionConditionCheck, actionPutItem},
 	"list_metric_points":       {actionGetItem, actionQuery},
-	"update_metric_definition": {actionGetItem, actionPutItem, actionQuery, actionUpdateItem},
 	"delete_optimise_site":     {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionBatchWriteItem},
 	"list_optimise_goals":      {actionGetItem, queryIndexesAction},
 	"list_optimise_audits":     {queryIndexesAction},
@@ -81,7 +79,7 @@ var actionsByOperation = map[string][]string{
 	"list_reply_claims":        {queryIndexesAction},
 	"update_context_brand_kit": {actionGetItem, actionPutItem, actionUpdateItem},
 
-	"delete_metric_definition": {actionDeleteItem, actionGetItem, actionPutItem, actionQuery},
+	"delete_metric_definition": {actionDeleteItem, actionGetItem, actionQuery},
 	"delete_metric_points":     {actionDeleteItem, actionBatchGetItem, actionQuery, actionUpdateItem},
 }
 

@@ -65,9 +65,7 @@ func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 		out.status = refused.status()
 	}
 	kit := startCall(v, "context:read", "The brand", v.api.GetContextBrandKit)
-	types := startCall(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
-		return v.api.ListContextContentTypes(ctx, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}, options...)
-	})
+	types := v.startContentTypes()
 	goals := v.listGoals()
 	v.wait()
 	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure

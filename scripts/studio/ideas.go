@@ -48,9 +48,7 @@ func (s *Studio) ideas(v *pageRequest) *view {
 	in := client.ListBroadcastIdeasInput{
 		Limit: client.Value(ideasPerPage), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: optional(d.Plan), Cursor: optional(q.Get("cursor")),
 	}
-	plans := startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
-		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
-	})
+	plans := v.startPlans()
 	ideas := startCall(v, "broadcast:read", "The ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
 		return v.api.ListBroadcastIdeas(ctx, in, options...)
 	})

@@ -18,7 +18,7 @@ const (
 )
 
 func (v *pageRequest) planScreens() recordScreens[client.Plan] {
-	goalsRead, typesRead := v.startGoals(), v.startContentTypes()
+	goalsRead, typesRead := v.listGoals(), v.startContentTypes()
 	v.wait()
 	goals := newReferences(goalsRead, func(g client.Goal) (id, name string) { return g.ID, g.Name.Or("Goal") })
 	types := newReferences(typesRead, contentTypeName)
@@ -171,12 +171,6 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 func (v *pageRequest) startPlans() *result[client.Page[client.Plan]] {
 	return startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
 		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
-	})
-}
-
-func (v *pageRequest) startGoals() *result[client.Page[client.Goal]] {
-	return startCall(v, "context:read", "The goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
-		return v.api.ListContextGoals(ctx, client.ListContextGoalsInput{Limit: client.Value(brandRecords)}, options...)
 	})
 }
 

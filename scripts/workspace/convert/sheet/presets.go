@@ -233,9 +233,9 @@ func skipTotals(t *tabular.Table, dayIndex int, out *convert.Output) (hasRow boo
 	}
 }
 
-// addColumns maps the columns of a table, if no flag does. Of a preset with other columns than the
-// known ones, the columns up to the last one that contains text in the first row are dimensions, and
-// those after it metrics.
+// addColumns maps the columns of a table, if no flag does. If the preset does not know the columns,
+// those up to the last one that contains text in the first row are dimensions, and the later ones
+// are metrics.
 func (p preset) addColumns(m *mapping, t *tabular.Table, dayIndex int, known map[string]series) {
 	m.Metrics = map[string]string{}
 	last := dayIndex

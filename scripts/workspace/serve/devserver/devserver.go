@@ -3,9 +3,9 @@
 //
 // There are limits on connections, on request bodies and on responses. If a limit is reached, the
 // server responds with 503 and an error in the API's format, either immediately or after a second
-// in the queue (ten for a large body). Companies take turns in the queues (package fairqueue), so that no key makes the
-// others wait for all of its requests. Requests with large bodies have their own queue. So do requests to paths whose last
-// response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
+// in the queue (ten for a large body). Companies take turns in the queues (package fairqueue), so
+// that no key makes the others wait for all of its requests. Requests with large bodies have their
+// own queue. So do requests to paths whose last response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
 // a body that is too large for any operation. net/http refuses headers that are too large, and
 // responds in plain text to a request that is not valid HTTP.
 package devserver
@@ -191,8 +191,8 @@ func (s *Server) acquire(ctx context.Context, company, path string, heavy bool) 
 	return nil, queue
 }
 
-// release frees the slot of a company's request that held it for the given time. The slot of a heavy request
-// may stay taken for as long again, to leave CPU time for light requests.
+// release frees the slot of a company's request that held it for the given time. The slot of a heavy
+// request may stay taken for as long again, to leave CPU time for light requests.
 func (s *Server) release(slots *fairqueue.Pool, company string, held time.Duration) {
 	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
 		time.AfterFunc(held, func() { slots.Release(company) })

@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/testkit/oracle"
-	"growthworkspace/shared/transfer"
 )
 
 // demoTools calls the tools of the demo company.
@@ -33,25 +32,7 @@ func startDemo(t *testing.T) *demoTools {
 	config := api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
 	s.Handler = mcpserver.New(functions.Operations(s.ServingTable), config)
-	records := map[string][]any{}
-	kinds := functions.Transfers(s.Table)
-	for _, line := range demo.Lines(s.Clock.Now()) {
-		text, err := json.Marshal(line.Record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kind := slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == line.Type })
-		record, problems := kinds[kind].Check(text)
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		records[line.Type] = append(records[line.Type], record)
-	}
-	for _, kind := range kinds {
-		if err := kind.Write(t.Context(), s.CompanyID, records[kind.Name]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	demotest.LoadDemo(t, s)
 	return &demoTools{Service: s, key: s.IssueKey(t)}
 }
 

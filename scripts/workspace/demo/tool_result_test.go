@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
@@ -32,7 +33,7 @@ func startDemo(t *testing.T) *demoTools {
 	config := api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
 	s.Handler = mcpserver.New(functions.Operations(s.ServingTable), config)
-	demotest.LoadDemo(t, s)
+	demotest.Load(t, s, demo.Lines(s.Clock.Now())...)
 	return &demoTools{Service: s, key: s.IssueKey(t)}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"growthworkspace/functions"
@@ -83,37 +82,6 @@ func TestExistingByIdentity(t *testing.T) {
 		}
 		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
 			t.Errorf("%s %s is new: %v, %v", c.kind, c.record, len(fresh) > 0, err)
-		}
-	}
-}
-
-// Ensure an import applies the same checks to values as the API.
-func TestImportChecksValues(t *testing.T) {
-	t.Parallel()
-	const address = "must be an http or https address with a host, for example https://example.com"
-	for _, c := range []struct{ kind, record, want string }{
-		{"company", `{"id":"co_any","websiteUrl":"javascript:alert(1)"}`, "record.websiteUrl: " + address},
-		{"company", `{"id":"co_any","repositoryUrl":"example.com"}`, "record.repositoryUrl: " + address},
-		{"company", `{"id":"co_any","timezone":"Mars/Olympus"}`, "record.timezone: must be a name of the IANA time zone database, for example Europe/Berlin"},
-		{"company", `{"id":"co_any","primaryLanguage":"english"}`, "record.primaryLanguage: must be an ISO 639-1 code in small letters, for example de"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"javascript:alert(1)"}`, "record.externalUrl: " + address},
-		{"feedback", `{"id":"fbk_1","externalId":"1","rating":0}`, "record.rating: must be between 1 and 5"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","rating":4.5}`, "record.rating: must be a whole number, between 1 and 5"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","rating":6}`, "record.rating: must be between 1 and 5"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","kind":"mention","rating":4}`, "record.rating: must be left out, because a mention has no rating"},
-		{"audit", `{"id":"aud_1","rootUrl":"ftp://example.com"}`, "record.rootUrl: " + address},
-		{"post", `{"id":"pst_1","externalUrl":"//example.com"}`, "record.externalUrl: " + address},
-		{"channel", `{"id":"chn_1","externalUrl":"https://"}`, "record.externalUrl: " + address},
-		{"company", `{"id":"co_any","websiteUrl":"https://a..b"}`, "record.websiteUrl: must have a valid host, for example https://example.com"},
-		{"company", `{"id":"co_any","repositoryUrl":"https://me:secret@a.b"}`, "record.repositoryUrl: must not have a user name or a password"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"https://a.b:99999"}`, "record.externalUrl: must have a port between 1 and 65535"},
-		{"brand-goal", `{"id":"bgl_1","targetValue":1e-400}`, "record.targetValue: must be 0 or between 1e-129 and 1e125, positive or negative"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"https://example.com/1","rating":5}`, ""},
-	} {
-		types := functions.Transfers(nil)
-		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
-		if _, problems := kind.Check(json.RawMessage(c.record)); strings.Join(problems, "\n") != c.want {
-			t.Errorf("%s %s: %q, want %q", c.kind, c.record, problems, c.want)
 		}
 	}
 }

@@ -1,17 +1,13 @@
 package functions_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -431,117 +427,4 @@ func TestPollUnitsAreFlat(t *testing.T) {
 		}
 		t.Logf("the registry of %d companies: %+v", n, request.Usage())
 	}
-}
-
-// indexUnitCounter is a transport that adds up the write units that an index consumes.
-type indexUnitCounter struct {
-	index string
-	mu    sync.Mutex
-	units float64
-}
-
-func (u *indexUnitCounter) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = bytes.Replace(body, []byte(`"ReturnConsumedCapacity":"TOTAL"`), []byte(`"ReturnConsumedCapacity":"INDEXES"`), 1)
-	r = r.Clone(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	response, err := apitest.Transport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if body, err = io.ReadAll(response.Body); err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	type capacity struct {
-		GlobalSecondaryIndexes map[string]struct{ CapacityUnits float64 }
-	}
-	var one struct{ ConsumedCapacity capacity }
-	var many struct{ ConsumedCapacity []capacity }
-	if json.Unmarshal(body, &one) != nil && json.Unmarshal(body, &many) != nil {
-		return response, nil // an error
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, c := range append(many.ConsumedCapacity, one.ConsumedCapacity) {
-		u.units += c.GlobalSecondaryIndexes[u.index].CapacityUnits
-	}
-	return response, nil
-}
-
-// take returns the units consumed since the last call of take.
-func (u *indexUnitCounter) take() float64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	units := u.units
-	u.units = 0
-	return units
-}
-
-// Ensure the operator's index consumes write units only when an entry changes, and no more than
-// scripts/docs/explanation/table.md says.
-func TestOperatorIndexUnits(t *testing.T) {
-	t.Parallel()
-	units := &indexUnitCounter{index: table.GSI6.Name()}
-	s := apitest.NewWithTransport(t, functions.Operations, units)
-	key, ctx := s.IssueKey(t), t.Context()
-	posts, replies := broadcast.NewStore(s.Table), feedback.NewStore(s.Table)
-	at := func(d time.Duration) string { return timestamp.Format(s.Clock.Now().Add(d)) }
-	call := func(op string, args map[string]any) map[string]any {
-		t.Helper()
-		s.Clock.Advance(time.Second)
-		r := s.Call(t, key, op, args)
-		if r.Status >= 300 {
-			t.Fatalf("%s: %d %s", op, r.Status, r.Body)
-		}
-		return r.JSON(t)
-	}
-	expect := func(what string, want float64) {
-		t.Helper()
-		if got := units.take(); got != want {
-			t.Errorf("%s costs %v units in the operator's index, want %v", what, got, want)
-		}
-	}
-	post := call("create_broadcast_post", map[string]any{"platform": "x", "body": "B"})["id"].(string)
-	expect("the draft of a post", 0)
-	call("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled", "scheduledFor": at(time.Hour)})
-	expect("a schedule", 1)
-	call("update_broadcast_post", map[string]any{"postId": post, "title": "T"})
-	expect("another title", 0)
-	call("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": at(-time.Hour)})
-	expect("another time", 2)
-	claimed, err := posts.ClaimPost(ctx, s.CompanyID, post)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect("a claim of a post", 2)
-	if _, err := posts.ReportPublished(ctx, s.CompanyID, post, *claimed.ClaimID, broadcast.Outcome{}); err != nil {
-		t.Fatal(err)
-	}
-	expect("a report of a post", 1)
-
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "a"}}})
-	expect("a new review", 0)
-	review := s.Call(t, key, "list_feedback", nil).Items(t)[0]["id"].(string)
-	call("update_feedback_reply", map[string]any{"feedbackId": review, "replyBody": "Thanks", "replyStatus": "draft"})
-	expect("the draft of a reply", 0)
-	call("update_feedback_reply", map[string]any{"feedbackId": review, "replyStatus": "approved"})
-	expect("an approval", 1)
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "b", "priority": 2}}})
-	expect("a push of the review", 0)
-	reply, err := replies.ClaimReply(ctx, s.CompanyID, review, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect("a claim of a reply", 2)
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "c"}}})
-	expect("a push of the review while its reply is posting", 0)
-	if _, err := replies.ReportPosted(ctx, s.CompanyID, review, *reply.ClaimID); err != nil {
-		t.Fatal(err)
-	}
-	expect("a report of a reply", 1)
 }

@@ -22,8 +22,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// callRecorder is a transport that records table calls, so that a test can check what a rejected
-// request did.
+// callRecorder is a transport that records table calls, so that a test can check what a request
+// did.
 type callRecorder struct {
 	mu    sync.Mutex
 	calls []string // the DynamoDB operation and the request body
@@ -39,7 +39,7 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	r.mu.Lock()
 	r.calls = append(r.calls, name+" "+string(body))
 	r.mu.Unlock()
-	return http.DefaultTransport.RoundTrip(request)
+	return apitest.Transport.RoundTrip(request)
 }
 
 // writes returns those of the recorded calls that write anything other than a key's rate limit, and
@@ -57,10 +57,15 @@ func (r *callRecorder) writes() (writes []string, calls int) {
 	return writes, len(r.calls)
 }
 
-func (r *callRecorder) reset() {
+func (r *callRecorder) reset() { r.take() }
+
+// take returns the calls since the last call of take or reset.
+func (r *callRecorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	calls := r.calls
 	r.calls = nil
+	return calls
 }
 
 // testRequest is an HTTP request that succeeds on the fixture unless a requestFault is applied to

@@ -27,13 +27,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// startTestServer starts a server, and sets the environment variables from which commands read its
-// URL and key.
+// startTestServer returns the shared server, and sets the environment variables from which commands
+// read its URL and key.
 func startTestServer(t *testing.T) (s *server, data string) {
 	t.Helper()
 	isolateUserFolders(t)
-	data = dataFolder(t)
-	s = startServer(t, data)
+	s, data = useServer(t)
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	return s, data
@@ -398,7 +397,7 @@ func TestAPIInclude(t *testing.T) {
 	if all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any); len(ids) != len(all) || ids[len(ids)-1] != all[len(all)-1].(map[string]any)["id"] {
 		t.Errorf("%d records with --cursor, want %d", len(ids), len(all))
 	}
-	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Included")["id"].(string)
 	preview := runCommand(t, "", "api", "preview_plan_publish", board, "--include")
 	var got struct {
 		Status  int
@@ -744,7 +743,7 @@ func TestCompanyOfKey(t *testing.T) {
 // Ensure a preview prints the entity tag for --if-match, and a publish with a different tag fails.
 func TestAPIShowsEntityTags(t *testing.T) {
 	startTestServer(t)
-	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Tagged")["id"].(string)
 	preview := runCommand(t, "", "api", "preview_plan_publish", board)
 	_, tag, found := strings.Cut(preview.err, "ETag ")
 	tag, _, _ = strings.Cut(tag, ",")

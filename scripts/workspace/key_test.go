@@ -113,19 +113,6 @@ func TestKeyCurrentRefuses(t *testing.T) {
 	}
 }
 
-// Ensure rotating a key with an overlap of 0s makes the old key expire immediately.
-func TestRotateWithoutOverlap(t *testing.T) {
-	t.Parallel()
-	data := dataFolder(t)
-	s := startServer(t, data)
-	id := newCompany(t, data)
-	issued := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
-	runJSON(t, data, "", "key", "rotate", issued["id"].(string), "--company", id, "--overlap", "0s")
-	if got, _ := get(t, issued["key"].(string), s.BaseURL+"/v1/companies/"+id); got != 401 {
-		t.Errorf("a key that was replaced at once: status %d, want 401", got)
-	}
-}
-
 // Ensure concurrent commands can use the database engine of a running server.
 func TestListWhileServing(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,7 @@ func textOf(r *mcp.CallToolResult) (out string) {
 // Ensure the bridge works between a client and a server that all subtests share.
 func TestBridge(t *testing.T) {
 	isolateUserFolders(t)
-	data := dataFolder(t)
-	s := startServer(t, data)
+	s, data := useServer(t)
 	t.Run("client", func(t *testing.T) { testBridge(t, s) })
 	t.Run("messages", func(t *testing.T) { testBridgeMessages(t, s) })
 	t.Run("errors", func(t *testing.T) { testBridgeErrors(t, s, data) })

@@ -496,7 +496,6 @@ func TestAPIUsage(t *testing.T) {
 		r := runCommand(t, "", strings.Fields(args)...)
 		requireUsage(t, args, r)
 		requireContains(t, r.err, parts...)
-		requireContains(t, runRefused(t, 2, "", strings.Fields(args)...), parts...)
 	}
 }
 
@@ -523,8 +522,12 @@ func TestAPICommands(t *testing.T) {
 			t.Errorf("no command %s", op.ID)
 			continue
 		}
-		help := runCommand(t, "", "api", op.ID, "--help")
-		requireContains(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
+		var help bytes.Buffer
+		group.Commands()[i].SetOut(&help)
+		if err := group.Commands()[i].Help(); err != nil {
+			t.Fatal(err)
+		}
+		requireContains(t, help.String(), op.Path, "Examples:", "workspace api "+op.ID)
 		for _, f := range op.Input {
 			name := strings.ToLower(regexp.MustCompile(`(\p{Ll})(\p{Lu})`).ReplaceAllString(f.Name, "$1-$2"))
 			if shared[name] {
@@ -535,7 +538,7 @@ func TestAPICommands(t *testing.T) {
 				t.Errorf("%s: no flag --%s", op.ID, name)
 				continue
 			}
-			requireContains(t, help.out, "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
+			requireContains(t, help.String(), "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
 			for _, value := range f.Enum {
 				requireContains(t, flag.Usage, value)
 			}
@@ -543,9 +546,6 @@ func TestAPICommands(t *testing.T) {
 				t.Errorf("%s: the default of --%s is %q", op.ID, name, flag.DefValue)
 			}
 		}
-	}
-	for _, command := range []string{"api", "studio", "login", "logout", "profiles", "doctor", "check"} {
-		requireContains(t, runCommand(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
 	points := runCommand(t, "", "api", "push_metric_points", "--help").out
 	requireContains(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",

@@ -342,9 +342,9 @@ func (recv *recipient) has(id string) bool {
 // request that it or its program sends. With a webhook, it is killed at random moments.
 func TestChangesFollowThroughKills(t *testing.T) {
 	isolateUserFolders(t)
-	kills := 100
+	kills := 50
 	if testing.Short() {
-		kills = 20
+		kills = 10
 	}
 	feed, recv, k := feedtest.New(), &recipient{}, &killer{}
 	serve := func(h http.Handler) string {

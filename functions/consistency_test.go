@@ -14,7 +14,6 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/transfer"
 )
 
 type tableRead struct {
@@ -131,8 +130,7 @@ func TestExportOfPointsIsOrdered(t *testing.T) {
 	if r := s.Call(t, s.IssueKey(t), "push_metric_points", map[string]any{"points": sent}); r.Status != http.StatusOK {
 		t.Fatalf("the push: status %d, want 200: %s", r.Status, r.Body)
 	}
-	kinds := functions.Transfers(s.Table)
-	kind := kinds[slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == "metric-point" })]
+	kind := typeNamed(t, functions.Transfers(s.Table), "metric-point")
 	var times []string
 	err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
 		text, err := schema.Encode(record)

@@ -1,15 +1,11 @@
 package functions_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"slices"
 	"testing"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/transfer"
 )
 
 // Ensure an import recognises stored records of every type, so that it can skip them. It must find
@@ -19,26 +15,11 @@ func TestExistingRecords(t *testing.T) {
 	s := start(t, nil)
 	other := apitest.New(t, functions.Operations)
 	types := functions.Transfers(s.Table)
-	file, err := os.Open("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	seen := map[string]bool{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct {
-			Type   string
-			Record json.RawMessage
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == line.Type })]
+	for _, line := range fixtureLines(t) {
+		kind := typeNamed(t, types, line.Type)
 		seen[kind.Name] = true
-		record, problems := kind.Check(line.Record)
-		if len(problems) > 0 {
-			t.Fatalf("the %s %s has problems: %q", kind.Name, line.Record, problems)
-		}
+		record := mustCheck(t, kind, string(line.Record))
 		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
 			t.Errorf("%s: %d of 2 stored records are new: %v", kind.Name, len(fresh), err)
 		}
@@ -75,11 +56,8 @@ func TestExistingByIdentity(t *testing.T) {
 		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-10T00:00:00Z","dims":{"country":"de"},"grain":"month","value":1}`, false},
 		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-10T00:00:00Z","value":1}`, false},
 	} {
-		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
-		record, problems := kind.Check(json.RawMessage(c.record))
-		if len(problems) > 0 {
-			t.Fatalf("the %s %s has problems: %q", c.kind, c.record, problems)
-		}
+		kind := typeNamed(t, types, c.kind)
+		record := mustCheck(t, kind, c.record)
 		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
 			t.Errorf("%s %s is new: %v, %v", c.kind, c.record, len(fresh) > 0, err)
 		}

@@ -26,8 +26,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// newServiceWithOwnTable returns a service with its own table, which no other test uses.
-func newServiceWithOwnTable(t *testing.T) *apitest.Service {
+// newServiceWithOwnTable returns a service with its own table, which no other test uses, and the
+// options of that table.
+func newServiceWithOwnTable(t *testing.T) (*apitest.Service, table.Options) {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	o := apitest.Options(t, s.Clock.Now, nil)
@@ -44,7 +45,7 @@ func newServiceWithOwnTable(t *testing.T) *apitest.Service {
 	})
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
-	return s
+	return s, o
 }
 
 // workEntry is an entry in one of the operator's lists: the list, the time, the company and the
@@ -179,7 +180,7 @@ func TestOperatorListsAreRight(t *testing.T) {
 	if testing.Short() {
 		steps = 60
 	}
-	s := newServiceWithOwnTable(t)
+	s, _ := newServiceWithOwnTable(t)
 	seed := uint64(time.Now().UnixNano())
 	w := &workWalk{t: t, s: s, random: mathrand.New(mathrand.NewPCG(seed, 1)), keys: map[string]string{}}
 	t.Logf("the seed is %d", seed)
@@ -229,19 +230,10 @@ func (w *workWalk) createCompany() {
 func (w *workWalk) claimPostAndReply(companyID string) {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
-	for _, kind := range functions.Transfers(w.s.Table) {
-		text := map[string]string{
-			"post":     `{"id":"pst_1","platform":"x","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}`,
-			"feedback": `{"id":"fbk_1","source":"reddit","externalId":"fbk_1","replyBody":"Thanks","replyStatus":"approved"}`,
-		}[kind.Name]
-		if text == "" {
-			continue
-		}
-		record, problems := kind.Check(json.RawMessage(text))
-		if err := kind.Write(ctx, companyID, []any{record}); err != nil || len(problems) > 0 {
-			t.Fatal(err, problems)
-		}
-	}
+	service := *w.s
+	service.CompanyID = companyID
+	importLines(t, &service, "post", json.RawMessage(`{"id":"pst_1","platform":"x","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}`))
+	importLines(t, &service, "feedback", json.RawMessage(`{"id":"fbk_1","source":"reddit","externalId":"fbk_1","replyBody":"Thanks","replyStatus":"approved"}`))
 	_, err := broadcast.NewStore(w.s.Table).ClaimPost(ctx, companyID, "pst_1")
 	if err != nil {
 		t.Fatal(err)
@@ -284,22 +276,18 @@ func (w *workWalk) step() string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, typ := range functions.Transfers(w.s.Table) {
-			if typ.Name != kind {
-				continue
-			}
-			checked, problems := typ.Check(text)
-			if len(problems) > 0 {
-				return fmt.Sprint("a refused import of ", string(text))
-			}
-			if typ.CanMerge() && w.random.IntN(2) == 0 {
-				_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
-			} else {
-				err = typ.Write(ctx, service.CompanyID, []any{checked})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+		typ := typeNamed(t, functions.Transfers(w.s.Table), kind)
+		checked, problems := typ.Check(text)
+		if len(problems) > 0 {
+			return fmt.Sprint("a refused import of ", string(text))
+		}
+		if typ.CanMerge() && w.random.IntN(2) == 0 {
+			_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
+		} else {
+			err = typ.Write(ctx, service.CompanyID, []any{checked})
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		return fmt.Sprint("an import of ", string(text))
 	}
@@ -392,7 +380,7 @@ func TestPollUnitsAreFlat(t *testing.T) {
 	if !testing.Short() {
 		numbers = append(numbers, 1000)
 	}
-	s := newServiceWithOwnTable(t)
+	s, _ := newServiceWithOwnTable(t)
 	posts, replies, companyCount := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
 	for _, n := range numbers {
 		var items []table.Item

@@ -240,10 +240,7 @@ func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name strin
 	if b.array != "" {
 		whole = map[string]any{b.array: []any{content}}
 	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, whole)
 	s.Clock.Advance(time.Second) // so that the quota refills
 	r := newTestRequest(t, s, b.op, key)
 	r.body = string(text)
@@ -262,10 +259,7 @@ func withValue(t *testing.T, record map[string]any, name string, value any) json
 	t.Helper()
 	changed := maps.Clone(record)
 	changed[name] = value
-	text, err := json.Marshal(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, changed)
 	return text
 }
 

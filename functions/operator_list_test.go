@@ -272,15 +272,13 @@ func (w *workWalk) step() string {
 		return fmt.Sprint(op, args, r.Status)
 	}
 	importRecord := func(kind string, record map[string]any) string {
-		text, err := json.Marshal(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := marshal(t, record)
 		typ := typeNamed(t, functions.Transfers(w.s.Table), kind)
 		checked, problems := typ.Check(text)
 		if len(problems) > 0 {
 			return fmt.Sprint("a refused import of ", string(text))
 		}
+		var err error
 		if typ.CanMerge() && w.random.IntN(2) == 0 {
 			_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
 		} else {

@@ -3,7 +3,6 @@ package functions_test
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -94,10 +93,7 @@ func newTestRequest(t *testing.T, s *apitest.Service, op api.Operation, key stri
 	}
 	r.query = query.Encode()
 	if len(body) > 0 {
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := marshal(t, body)
 		r.body = string(text)
 		r.header.Set("Content-Type", "application/json")
 	}

@@ -28,10 +28,7 @@ func sendMessage(t *testing.T, s *apitest.Service, key, method string, params an
 	if params != nil {
 		frame["params"] = params
 	}
-	text, err := json.Marshal(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, frame)
 	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
 }
 
@@ -138,10 +135,7 @@ func TestToolsOfAreas(t *testing.T) {
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	send := func(query, method string, params any) apitest.Response {
-		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := marshal(t, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 		return s.Send(t, key, "POST", "http://api.test/mcp?"+query, string(text))
 	}
 	listed := 0

@@ -54,10 +54,7 @@ func changeRecord(t *testing.T, kind string, text json.RawMessage) string {
 		field, value = "value", 4711
 	}
 	record[field] = value
-	out, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := marshal(t, record)
 	return string(out)
 }
 

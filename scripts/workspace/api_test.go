@@ -154,11 +154,8 @@ func TestAPIWrites(t *testing.T) {
 	if kind["active"] != false {
 		t.Errorf("active is %v, want false", kind["active"])
 	}
-	file := filepath.Join(t.TempDir(), "points.json")
 	body := `{"points":[{"metricKey":"growth.signups","ts":"2026-08-10","value":1.5}]}`
-	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, "points.json", body)
 	for in, args := range map[string][]string{
 		"": {"--input", file}, " ": {"--input", "@" + file}, body: {"--input", "-"},
 		"  ":  {"--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`, "--points", `{"metricKey":"growth.signups","ts":"2026-08-11","value":2}`},
@@ -183,10 +180,7 @@ func TestAPIWrites(t *testing.T) {
 func TestAPILargeValue(t *testing.T) {
 	startTestServer(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
-	file := filepath.Join(t.TempDir(), "findings.json")
-	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, "findings.json", large)
 	for in, value := range map[string]string{"": "@" + file, large: "-", " ": `{"a":1}`} {
 		audit := apiJSON(t, in, "create_optimise_audit", "--root-url", "https://example.com", "--findings", value)
 		want := large

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,14 +71,11 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	id := newCompany(t, data)
-	file := filepath.Join(t.TempDir(), "records.jsonl")
 	long := strings.Repeat("finding ", 500_000)
 	text := "\ufeff" + `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}}` + "\r\n\r\n" +
 		`{"record":{"id":"brd_1","name":"B"},"type":"board"}` + "\r\n" +
 		`{"type":"audit","record":{"id":"aud_1","findings":["` + long + `"]}}` + "\n  \n" + validLine
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, "records.jsonl", text)
 	got := runJSON(t, data, "", "import", "--company", id, file)
 	imported := got["imported"].(map[string]any)
 	if len(imported) != 4 || got["seconds"] == nil {

@@ -291,11 +291,7 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 	case "claim_feedback_reply", "report_feedback_reply":
 		importFixture(t, s, args["feedbackId"].(string))
 	case "rotate_key":
-		fresh, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "another"}, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		args["keyId"] = fresh.ID
+		args["keyId"], _ = issueKey(t, s, keys.Grant{Name: "another"})
 	}
 	return args
 }

@@ -208,17 +208,6 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
-// Ensure the error says which command starts a server if a command finds none on this machine.
-func TestNothingServes(t *testing.T) {
-	isolateUserFolders(t)
-	t.Setenv(keyVariable, "sk_live_x")
-	for _, args := range [][]string{{"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"}} {
-		if r := runCommand(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, "start the service there with `workspace serve --addr 127.0.0.1:1`") {
-			t.Errorf("%v: %+v, want exit code 1 and the command that starts the service", args, r)
-		}
-	}
-}
-
 // Ensure each command's help lists the flags that it uses. Only commands that open the table have
 // the table's flags.
 func TestFlagsOfCommands(t *testing.T) {

@@ -15,7 +15,8 @@ func TestAgentPublishesWhatItPreviewed(t *testing.T) {
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	board := map[string]any{"boardId": "brd_1"}
-	item := s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "By an agent", "status": "published"}).JSON(t)["id"]
+	created := map[string]any{"boardId": "brd_1", "title": "By an agent", "status": "published"}
+	item := s.Call(t, key, "create_plan_item", created).JSON(t)["id"]
 	publish := func(changeFirst bool) toolResult {
 		preview := callTool(t, s, key, "preview_plan_publish", board)
 		tag, found := strings.CutPrefix(preview.Content[1].Text, "ETag: ")

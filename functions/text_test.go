@@ -97,8 +97,8 @@ func checkNULRefused(t *testing.T, op api.Operation, r apitest.Response, path st
 	}
 }
 
-// expressionPattern matches an expression in the JSON of a table call. Its group is the expression as
-// a JSON string.
+// expressionPattern matches an expression in the JSON of a table call. Its group is the expression
+// as a JSON string.
 var expressionPattern = regexp.MustCompile(`"\w*Expression":("(?:[^"\\]|\\.)*")`)
 
 // Ensure no request puts a character outside ASCII into an expression: Dynoxide up to 1.2.1 exits

@@ -162,7 +162,8 @@ func TestImportNewOnly(t *testing.T) {
 		return fmt.Sprintf(`{"type":"board","record":{"id":%q,"name":%q}}`+"\n", id, name)
 	}
 	runJSON(t, data, board("brd_1", "Stored"), "import", "--company", id, "-")
-	out := runJSON(t, data, board("brd_1", "File")+board("brd_2", "Fresh"), "import", "--company", id, "--new-only", "-")
+	file := board("brd_1", "File") + board("brd_2", "Fresh")
+	out := runJSON(t, data, file, "import", "--company", id, "--new-only", "-")
 	if got := fmt.Sprint(out["imported"], out["skipped"]); got != "map[board:1] map[board:1]" {
 		t.Errorf("imported and skipped %s, want one board each", got)
 	}

@@ -96,8 +96,8 @@ func TestWrongUsage(t *testing.T) {
 }
 
 // Ensure each command's help has an example, and the root command's help shows the first steps. No
-// help may need a clone of the repository: the archives contain only the program, the engine and the
-// studio's files.
+// help may need a clone of the repository: the archives contain only the program, the engine and
+// the studio's files.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	root := runCommand(t, "", "--help")

@@ -217,9 +217,9 @@ var shared struct {
 	data   string
 }
 
-// useServer returns a server that many tests share, because creating the demo company takes most of
-// a second. It is for tests that do not depend on what others do with the company. The quotas of its
-// key are high.
+// useServer returns a server that many tests share, because creating the demo company takes most
+// of a second. It is for tests that do not depend on what others do with the company. The quotas of
+// its key are high.
 func useServer(t *testing.T) (s *server, data string) {
 	t.Helper()
 	dataFolder(t) // skips the test if no engine is installed
@@ -239,7 +239,8 @@ func useServer(t *testing.T) (s *server, data string) {
 	return shared.server, shared.data
 }
 
-// startServerWith starts a server with flags that select the table. It stops at the end of the test.
+// startServerWith starts a server with flags that select the table. The server stops at the end of
+// the test.
 func startServerWith(t *testing.T, args ...string) *server {
 	t.Helper()
 	s, err := launchServer(args...)

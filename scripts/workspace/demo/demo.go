@@ -1,9 +1,9 @@
 // Package demo creates the company of a new local workspace: Mossgrove, an invented maker of a
 // notes app, with realistic records of every type. No record is about a real company or person.
 //
-// The records are in demo.jsonl, in the form of an import file; a line with a series stands for many
-// metric points. They were recorded at recordedAt. Lines moves their times, so that the data ends at
-// another time. The ids stay, so creating the company again replaces the same records.
+// The records are in demo.jsonl, in the form of an import file; a line with a series stands for
+// many metric points. They were recorded at recordedAt. Lines moves their times, so that the data
+// ends at another time. The ids stay, so creating the company again replaces the same records.
 package demo
 
 import (

@@ -82,8 +82,8 @@ func Write(folder, modulePath string) (Result, error) {
 }
 
 // ownFiles returns the names of the Go files in a folder that Write wrote. The folder may not
-// exist. ownFiles returns an error if the folder has another Go file, which would become part of the
-// client, or the go.mod or LICENSE of the caller's own module.
+// exist. ownFiles returns an error if the folder has another Go file, which would become part of
+// the client, or the go.mod or LICENSE of the caller's own module.
 func ownFiles(folder string) (own []string, err error) {
 	found, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

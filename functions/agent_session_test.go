@@ -80,7 +80,7 @@ func (k agentTask) attempt(t *testing.T, s *apitest.Service, agent taskAgent, sc
 				line.record["id"] = s.CompanyID
 			}
 			if line.kind == kind.Name {
-				lines = append(lines, jsonLine(t, line.record))
+				lines = append(lines, marshal(t, line.record))
 			}
 		}
 		importLinesOf(t, s, kinds, kind.Name, lines...)

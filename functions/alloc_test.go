@@ -20,7 +20,7 @@ func companyWithHistory(t testing.TB, transport http.RoundTripper) *apitest.Serv
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
 	var points []json.RawMessage
 	for n := range 365 {
-		points = append(points, jsonLine(t, map[string]any{
+		points = append(points, marshal(t, map[string]any{
 			"metricKey": "growth.visits", "grain": "day", "ts": day.AddDate(0, 0, n), "value": 1000.5 + float64(n*n), "source": "import", "ingestedAt": day.AddDate(0, 0, n+1),
 		}))
 	}
@@ -33,7 +33,7 @@ func companyWithHistory(t testing.TB, transport http.RoundTripper) *apitest.Serv
 func reviewLines(t testing.TB, day time.Time, n int) (reviews []json.RawMessage) {
 	t.Helper()
 	for i := range n {
-		reviews = append(reviews, jsonLine(t, map[string]any{
+		reviews = append(reviews, marshal(t, map[string]any{
 			"id": fmt.Sprintf("fbk_%026d", i), "source": "app_store", "kind": "review", "externalId": fmt.Sprint("app_store-", i), "authorName": "trailrunner_42",
 			"title": "Who can see my locations?", "body": strings.Repeat("A sentence of some forty characters here", 10), "rating": 2, "appVersion": "4.1.0", "territory": "PT", "locale": "pt-PT",
 			"postedAt": day.AddDate(0, 0, i), "fetchedAt": day.AddDate(0, 0, i), "flags": []string{"legal", "safety"}, "priority": i % 5, "sentiment": "negative",
@@ -64,15 +64,6 @@ func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 		}
 	}
 	return s, requests
-}
-
-func jsonLine(t testing.TB, record map[string]any) json.RawMessage {
-	t.Helper()
-	text, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func serveRequest(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {

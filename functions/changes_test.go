@@ -14,7 +14,6 @@ import (
 	"growthworkspace/functions/recorder"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/change"
-	"growthworkspace/shared/keys"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -32,23 +31,12 @@ type feedService struct {
 // startWithFeed is like start, but the service's company has a feed.
 func startWithFeed(t *testing.T) *feedService {
 	t.Helper()
-	s := &feedService{Service: apitest.New(t, functions.Operations)}
-	o := apitest.Options(t, s.Clock.Now, nil)
-	o.Name = s.Table.NewID("test")
-	s.ServingTable = table.New(o)
-	s.Table = s.ServingTable.AsOperator()
-	if err := s.Table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Table.Drop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	s := &feedService{}
+	var o table.Options
+	s.Service, o = newServiceWithOwnTable(t)
 	if err := s.Table.EnableStream(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
 	s.Handler = functions.Handler(s.ServingTable, api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler)))
 	s.reader = stream.New(o)
 	s.recorder = recorder.New(s.Table, func(_ context.Context, p recorder.ParkedRecord) error {

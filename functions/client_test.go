@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -187,35 +186,21 @@ func isPaged(op api.Operation) bool {
 // the limit is 1.
 func importCopies(t *testing.T, s *apitest.Service) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var one struct {
-			Type   string
-			Record map[string]any
-		}
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			t.Fatal(err)
-		}
+	for _, one := range fixtureLines(t) {
+		record := one.properties(t)
 		if one.Type == "company" || one.Type == "brand-kit" {
 			continue
 		}
 		for _, suffix := range []string{"a", "b"} {
 			for _, name := range []string{"id", "slug", "key", "externalId"} {
-				if value, ok := one.Record[name].(string); ok {
-					one.Record[name] = value + suffix
+				if value, ok := record[name].(string); ok {
+					record[name] = value + suffix
 				}
 			}
-			if _, ok := one.Record["ts"]; ok {
-				one.Record["ts"] = map[string]string{"a": "2026-08-09T00:00:00Z", "b": "2026-08-08T00:00:00Z"}[suffix]
+			if _, ok := record["ts"]; ok {
+				record["ts"] = map[string]string{"a": "2026-08-09T00:00:00Z", "b": "2026-08-08T00:00:00Z"}[suffix]
 			}
-			record, err := json.Marshal(one.Record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			importLines(t, s, one.Type, record)
+			importLines(t, s, one.Type, marshal(t, record))
 		}
 	}
 }

@@ -4,52 +4,40 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/transfer"
 )
 
-// readRecorder is a transport that records the table reads.
-type readRecorder struct {
-	mu    sync.Mutex
-	reads []tableRead
-}
-
 type tableRead struct {
-	action, index, prefix string
-	consistent            bool
+	action, prefix string
+	consistent     bool
 }
 
-// RoundTrip implements http.RoundTripper.
-func (r *readRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(request.Body)
-	if err != nil {
-		return nil, err
-	}
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	var sent struct {
-		IndexName                 string
-		ConsistentRead            bool
-		ExpressionAttributeValues map[string]map[string]any
-		RequestItems              map[string]struct{ ConsistentRead bool }
-	}
-	_, action, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
-	switch action {
-	case "GetItem", "Query", "BatchGetItem", "Scan":
-		if err := json.Unmarshal(body, &sent); err != nil {
-			return nil, err
+// tableReads returns the reads since the last call of take or reset.
+func tableReads(t *testing.T, calls *callRecorder) (out []tableRead) {
+	t.Helper()
+	for _, call := range calls.take() {
+		action, body, _ := strings.Cut(call, " ")
+		if !slices.Contains([]string{"GetItem", "Query", "BatchGetItem", "Scan"}, action) {
+			continue
 		}
-		read := tableRead{action: action, index: sent.IndexName, consistent: sent.ConsistentRead}
+		var sent struct {
+			ConsistentRead            bool
+			ExpressionAttributeValues map[string]map[string]any
+			RequestItems              map[string]struct{ ConsistentRead bool }
+		}
+		if err := json.Unmarshal([]byte(body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		read := tableRead{action: action, consistent: sent.ConsistentRead}
 		for _, batch := range sent.RequestItems {
 			read.consistent = batch.ConsistentRead
 		}
@@ -58,19 +46,9 @@ func (r *readRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 				read.prefix, _, _ = strings.Cut(text, "#")
 			}
 		}
-		r.mu.Lock()
-		r.reads = append(r.reads, read)
-		r.mu.Unlock()
+		out = append(out, read)
 	}
-	return apitest.Transport.RoundTrip(request)
-}
-
-func (r *readRecorder) take() []tableRead {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	reads := r.reads
-	r.reads = nil
-	return reads
+	return out
 }
 
 // String returns a read in the notation of oracle.Operation.ConsistentReads.
@@ -83,8 +61,8 @@ func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	reads := &readRecorder{}
-	s := start(t, reads)
+	calls := &callRecorder{}
+	s := start(t, calls)
 	key := s.IssueKey(t)
 	publishFixtureBoard(t, s, key)
 	for _, op := range functions.Operations(nil) {
@@ -95,9 +73,9 @@ func TestReadsAreConsistent(t *testing.T) {
 		}
 		for _, args := range requests {
 			s.Clock.Advance(time.Minute)
-			reads.take()
+			calls.reset()
 			s.Call(t, key, op.ID, args)
-			for _, r := range reads.take() {
+			for _, r := range tableReads(t, calls) {
 				switch mustBeConsistent := r.action == "GetItem" || r.prefix == "idempotency"; {
 				case mustBeConsistent && !r.consistent:
 					t.Errorf("%s: %v must be consistent", op.ID, r)
@@ -117,15 +95,15 @@ func TestReadsAreConsistent(t *testing.T) {
 // Ensure an export contains every earlier write.
 func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
-	reads := &readRecorder{}
-	s := start(t, reads)
+	calls := &callRecorder{}
+	s := start(t, calls)
 	publishFixtureBoard(t, s, s.IssueKey(t))
 	for _, kind := range functions.Transfers(s.Table) {
-		reads.take()
+		calls.reset()
 		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		all := reads.take()
+		all := tableReads(t, calls)
 		for _, r := range all {
 			// An audit's findings are stored in chunks. They may be read with eventual consistency,
 			// because the audit's record says which chunks there are. If a chunk is missing, the
@@ -152,8 +130,7 @@ func TestExportOfPointsIsOrdered(t *testing.T) {
 	if r := s.Call(t, s.IssueKey(t), "push_metric_points", map[string]any{"points": sent}); r.Status != http.StatusOK {
 		t.Fatalf("the push: status %d, want 200: %s", r.Status, r.Body)
 	}
-	kinds := functions.Transfers(s.Table)
-	kind := kinds[slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == "metric-point" })]
+	kind := typeNamed(t, functions.Transfers(s.Table), "metric-point")
 	var times []string
 	err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
 		text, err := schema.Encode(record)

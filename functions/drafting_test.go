@@ -120,7 +120,7 @@ func (d draftRule) store(t *testing.T, s draftingService, states map[string]stri
 	}
 }
 
-func marshal(t *testing.T, value any) []byte {
+func marshal(t testing.TB, value any) []byte {
 	t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -553,21 +553,16 @@ func TestDraftedPropertiesAreHidden(t *testing.T) {
 
 		rule.storeInState(t, s, "draft")
 		s.Call(t, draftKey, operation, arguments)
-		for _, kind := range s.kinds {
-			if kind.Name != rule.importType {
-				continue
+		err := typeNamed(t, s.kinds, rule.importType).Export(t.Context(), s.CompanyID, func(record any) error {
+			line := marshal(t, record)
+			responses = append(responses, apitest.Response{Body: string(line)})
+			if bytes.Contains(line, []byte(`"id":"`+id+`"`)) {
+				importLinesOf(t, s.Service, s.kinds, rule.importType, line)
 			}
-			err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
-				line := marshal(t, record)
-				responses = append(responses, apitest.Response{Body: string(line)})
-				if bytes.Contains(line, []byte(`"id":"`+id+`"`)) {
-					importLinesOf(t, s.Service, s.kinds, rule.importType, line)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		if r := s.Call(t, personKey, operation, approval); r.Status != 200 {
 			t.Errorf("%s: an imported text: %d %s", operation, r.Status, r.Body)

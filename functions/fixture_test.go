@@ -1,7 +1,6 @@
 package functions_test
 
 import (
-	"bufio"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -118,24 +117,43 @@ func recordSampleChanges(t testing.TB, s *apitest.Service) {
 	}
 }
 
+// fixtureLine is a record of the fixture and its import type.
+type fixtureLine struct {
+	Type   string
+	Record json.RawMessage
+}
+
+func (f fixtureLine) properties(t testing.TB) (out map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(f.Record, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fixtureLines returns the records of the fixture.
+func fixtureLines(t testing.TB) (out []fixtureLine) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var record fixtureLine
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, record)
+	}
+	return out
+}
+
 // importFixture imports the fixture's records with the given ids into the company, or all of them
 // if ids is empty. It overwrites stored records.
 func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
-	file, err := os.Open("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	kinds := functions.Transfers(s.Table) // called only once, because it is slow: it derives the schema of every type
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct {
-			Type   string
-			Record json.RawMessage
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+	for _, line := range fixtureLines(t) {
 		var record struct{ ID string }
 		if err := json.Unmarshal(line.Record, &record); err != nil {
 			t.Fatal(err)
@@ -153,24 +171,23 @@ func importLines(t testing.TB, s *apitest.Service, name string, texts ...json.Ra
 
 func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name string, texts ...json.RawMessage) {
 	t.Helper()
-	for _, kind := range kinds {
-		if kind.Name != name {
-			continue
-		}
-		var records []any
-		for _, text := range texts {
-			record, problems := kind.Check(text)
-			if len(problems) > 0 {
-				t.Fatalf("the record %s has problems: %v", text, problems)
-			}
-			records = append(records, record)
-		}
-		if err := kind.Write(t.Context(), s.CompanyID, records); err != nil {
-			t.Fatal(err)
-		}
-		return
+	kind, records := typeNamed(t, kinds, name), []any{}
+	for _, text := range texts {
+		records = append(records, mustCheck(t, kind, string(text)))
 	}
-	t.Fatalf("no type %s", name)
+	if err := kind.Write(t.Context(), s.CompanyID, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// typeNamed returns the import type with the given name.
+func typeNamed(t testing.TB, kinds []transfer.Type, name string) transfer.Type {
+	t.Helper()
+	i := slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == name })
+	if i < 0 {
+		t.Fatalf("no type %s", name)
+	}
+	return kinds[i]
 }
 
 // operationTable holds the handwritten operation tables. fixtureArguments maps each operation to

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -241,10 +240,7 @@ func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name strin
 	if b.array != "" {
 		whole = map[string]any{b.array: []any{content}}
 	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, whole)
 	s.Clock.Advance(time.Second) // so that the quota refills
 	r := newTestRequest(t, s, b.op, key)
 	r.body = string(text)
@@ -263,31 +259,17 @@ func withValue(t *testing.T, record map[string]any, name string, value any) json
 	t.Helper()
 	changed := maps.Clone(record)
 	changed[name] = value
-	text, err := json.Marshal(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, changed)
 	return text
 }
 
 // recordsByType returns the fixture company's first record of each type.
 func recordsByType(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	text, err := os.ReadFile("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]map[string]any{}
-	for line := range strings.Lines(string(text)) {
-		var entry struct {
-			Type   string
-			Record map[string]any
-		}
-		if err := json.Unmarshal([]byte(line), &entry); err != nil {
-			t.Fatal(err)
-		}
-		if out[entry.Type] == nil {
-			out[entry.Type] = entry.Record
+	for _, line := range fixtureLines(t) {
+		if out[line.Type] == nil {
+			out[line.Type] = line.properties(t)
 		}
 	}
 	return out
@@ -317,7 +299,7 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 			"record.allowedOrigins[1]: must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T00:00:00Z","dims":{"n":1,"list":[null]}}`, ""},
 	} {
-		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
+		kind := typeNamed(t, types, c.kind)
 		if _, problems := kind.Check(json.RawMessage(c.record)); strings.Join(problems, "\n") != c.want {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.record, problems, c.want)
 		}

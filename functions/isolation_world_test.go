@@ -1,7 +1,6 @@
 package functions_test
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"maps"
 	mathrand "math/rand"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -223,32 +221,16 @@ var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 // one with the fixture's ids, and one with the suffix appended to the ids.
 func fixtureWithMarker(t *testing.T, marker, suffix string) map[string][]any {
 	t.Helper()
-	text, err := os.ReadFile("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string][]any{}
 	for _, kind := range functions.Transfers(nil) {
-		for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		for _, line := range fixtureLines(t) {
 			for _, copySuffix := range []string{"", suffix} {
-				var line struct {
-					Type   string
-					Record map[string]any
-				}
-				if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-					t.Fatal(err)
-				}
 				if line.Type != kind.Name || copySuffix != "" && (line.Type == "company" || line.Type == "brand-kit") {
 					continue
 				}
-				check := func() (any, []string) {
-					text, err := json.Marshal(line.Record)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return kind.Check(text)
-				}
-				visitTexts(line.Record, func(old string, set func(string)) {
+				record := line.properties(t)
+				check := func() (any, []string) { return kind.Check(marshal(t, record)) }
+				visitTexts(record, func(old string, set func(string)) {
 					if fixtureID.MatchString(old) {
 						set(old + copySuffix)
 						return
@@ -264,7 +246,7 @@ func fixtureWithMarker(t *testing.T, marker, suffix string) map[string][]any {
 				})
 				checked, problems := check()
 				if len(problems) > 0 {
-					t.Fatalf("the record %v has problems: %v", line.Record, problems)
+					t.Fatalf("the record %v has problems: %v", record, problems)
 				}
 				out[kind.Name] = append(out[kind.Name], checked)
 			}

@@ -93,7 +93,7 @@ func importCompany(t *testing.T, s *apitest.Service, kinds []transfer.Type, reco
 			if delete(r, "companyId"); kind.Name == "company" {
 				r["id"] = s.CompanyID
 			}
-			lines = append(lines, jsonLine(t, r))
+			lines = append(lines, marshal(t, r))
 		}
 		for batch := range slices.Chunk(lines, 200) {
 			importLinesOf(t, s, kinds, kind.Name, batch...)
@@ -191,7 +191,7 @@ func varyRecord(t *testing.T, random *rand.Rand, kind transfer.Type, base map[st
 		changed := maps.Clone(r)
 		changed[name] = nil
 		isFixed := slices.Contains([]string{"id", "createdAt", "key", "slug", "publicKey", "siteKey", "siteId", "roadmapId", "replyStatus", "grain", "dims"}, name)
-		if _, problems := kind.Check(jsonLine(t, changed)); !isFixed && random.IntN(8) == 0 && len(problems) == 0 {
+		if _, problems := kind.Check(marshal(t, changed)); !isFixed && random.IntN(8) == 0 && len(problems) == 0 {
 			r = changed
 		}
 	}

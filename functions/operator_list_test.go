@@ -1,17 +1,13 @@
 package functions_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,8 +26,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// newServiceWithOwnTable returns a service with its own table, which no other test uses.
-func newServiceWithOwnTable(t *testing.T) *apitest.Service {
+// newServiceWithOwnTable returns a service with its own table, which no other test uses, and the
+// options of that table.
+func newServiceWithOwnTable(t *testing.T) (*apitest.Service, table.Options) {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	o := apitest.Options(t, s.Clock.Now, nil)
@@ -48,7 +45,7 @@ func newServiceWithOwnTable(t *testing.T) *apitest.Service {
 	})
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
-	return s
+	return s, o
 }
 
 // workEntry is an entry in one of the operator's lists: the list, the time, the company and the
@@ -183,7 +180,7 @@ func TestOperatorListsAreRight(t *testing.T) {
 	if testing.Short() {
 		steps = 60
 	}
-	s := newServiceWithOwnTable(t)
+	s, _ := newServiceWithOwnTable(t)
 	seed := uint64(time.Now().UnixNano())
 	w := &workWalk{t: t, s: s, random: mathrand.New(mathrand.NewPCG(seed, 1)), keys: map[string]string{}}
 	t.Logf("the seed is %d", seed)
@@ -233,19 +230,10 @@ func (w *workWalk) createCompany() {
 func (w *workWalk) claimPostAndReply(companyID string) {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
-	for _, kind := range functions.Transfers(w.s.Table) {
-		text := map[string]string{
-			"post":     `{"id":"pst_1","platform":"x","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}`,
-			"feedback": `{"id":"fbk_1","source":"reddit","externalId":"fbk_1","replyBody":"Thanks","replyStatus":"approved"}`,
-		}[kind.Name]
-		if text == "" {
-			continue
-		}
-		record, problems := kind.Check(json.RawMessage(text))
-		if err := kind.Write(ctx, companyID, []any{record}); err != nil || len(problems) > 0 {
-			t.Fatal(err, problems)
-		}
-	}
+	service := *w.s
+	service.CompanyID = companyID
+	importLines(t, &service, "post", json.RawMessage(`{"id":"pst_1","platform":"x","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}`))
+	importLines(t, &service, "feedback", json.RawMessage(`{"id":"fbk_1","source":"reddit","externalId":"fbk_1","replyBody":"Thanks","replyStatus":"approved"}`))
 	_, err := broadcast.NewStore(w.s.Table).ClaimPost(ctx, companyID, "pst_1")
 	if err != nil {
 		t.Fatal(err)
@@ -284,26 +272,20 @@ func (w *workWalk) step() string {
 		return fmt.Sprint(op, args, r.Status)
 	}
 	importRecord := func(kind string, record map[string]any) string {
-		text, err := json.Marshal(record)
+		text := marshal(t, record)
+		typ := typeNamed(t, functions.Transfers(w.s.Table), kind)
+		checked, problems := typ.Check(text)
+		if len(problems) > 0 {
+			return fmt.Sprint("a refused import of ", string(text))
+		}
+		var err error
+		if typ.CanMerge() && w.random.IntN(2) == 0 {
+			_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
+		} else {
+			err = typ.Write(ctx, service.CompanyID, []any{checked})
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		for _, typ := range functions.Transfers(w.s.Table) {
-			if typ.Name != kind {
-				continue
-			}
-			checked, problems := typ.Check(text)
-			if len(problems) > 0 {
-				return fmt.Sprint("a refused import of ", string(text))
-			}
-			if typ.CanMerge() && w.random.IntN(2) == 0 {
-				_, err = typ.Merge(ctx, service.CompanyID, []any{checked})
-			} else {
-				err = typ.Write(ctx, service.CompanyID, []any{checked})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
 		return fmt.Sprint("an import of ", string(text))
 	}
@@ -396,7 +378,7 @@ func TestPollUnitsAreFlat(t *testing.T) {
 	if !testing.Short() {
 		numbers = append(numbers, 1000)
 	}
-	s := newServiceWithOwnTable(t)
+	s, _ := newServiceWithOwnTable(t)
 	posts, replies, companyCount := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
 	for _, n := range numbers {
 		var items []table.Item
@@ -431,117 +413,4 @@ func TestPollUnitsAreFlat(t *testing.T) {
 		}
 		t.Logf("the registry of %d companies: %+v", n, request.Usage())
 	}
-}
-
-// indexUnitCounter is a transport that adds up the write units that an index consumes.
-type indexUnitCounter struct {
-	index string
-	mu    sync.Mutex
-	units float64
-}
-
-func (u *indexUnitCounter) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = bytes.Replace(body, []byte(`"ReturnConsumedCapacity":"TOTAL"`), []byte(`"ReturnConsumedCapacity":"INDEXES"`), 1)
-	r = r.Clone(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	response, err := apitest.Transport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if body, err = io.ReadAll(response.Body); err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	type capacity struct {
-		GlobalSecondaryIndexes map[string]struct{ CapacityUnits float64 }
-	}
-	var one struct{ ConsumedCapacity capacity }
-	var many struct{ ConsumedCapacity []capacity }
-	if json.Unmarshal(body, &one) != nil && json.Unmarshal(body, &many) != nil {
-		return response, nil // an error
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, c := range append(many.ConsumedCapacity, one.ConsumedCapacity) {
-		u.units += c.GlobalSecondaryIndexes[u.index].CapacityUnits
-	}
-	return response, nil
-}
-
-// take returns the units consumed since the last call of take.
-func (u *indexUnitCounter) take() float64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	units := u.units
-	u.units = 0
-	return units
-}
-
-// Ensure the operator's index consumes write units only when an entry changes, and no more than
-// scripts/docs/explanation/table.md says.
-func TestOperatorIndexUnits(t *testing.T) {
-	t.Parallel()
-	units := &indexUnitCounter{index: table.GSI6.Name()}
-	s := apitest.NewWithTransport(t, functions.Operations, units)
-	key, ctx := s.IssueKey(t), t.Context()
-	posts, replies := broadcast.NewStore(s.Table), feedback.NewStore(s.Table)
-	at := func(d time.Duration) string { return timestamp.Format(s.Clock.Now().Add(d)) }
-	call := func(op string, args map[string]any) map[string]any {
-		t.Helper()
-		s.Clock.Advance(time.Second)
-		r := s.Call(t, key, op, args)
-		if r.Status >= 300 {
-			t.Fatalf("%s: %d %s", op, r.Status, r.Body)
-		}
-		return r.JSON(t)
-	}
-	expect := func(what string, want float64) {
-		t.Helper()
-		if got := units.take(); got != want {
-			t.Errorf("%s costs %v units in the operator's index, want %v", what, got, want)
-		}
-	}
-	post := call("create_broadcast_post", map[string]any{"platform": "x", "body": "B"})["id"].(string)
-	expect("the draft of a post", 0)
-	call("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled", "scheduledFor": at(time.Hour)})
-	expect("a schedule", 1)
-	call("update_broadcast_post", map[string]any{"postId": post, "title": "T"})
-	expect("another title", 0)
-	call("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": at(-time.Hour)})
-	expect("another time", 2)
-	claimed, err := posts.ClaimPost(ctx, s.CompanyID, post)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect("a claim of a post", 2)
-	if _, err := posts.ReportPublished(ctx, s.CompanyID, post, *claimed.ClaimID, broadcast.Outcome{}); err != nil {
-		t.Fatal(err)
-	}
-	expect("a report of a post", 1)
-
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "a"}}})
-	expect("a new review", 0)
-	review := s.Call(t, key, "list_feedback", nil).Items(t)[0]["id"].(string)
-	call("update_feedback_reply", map[string]any{"feedbackId": review, "replyBody": "Thanks", "replyStatus": "draft"})
-	expect("the draft of a reply", 0)
-	call("update_feedback_reply", map[string]any{"feedbackId": review, "replyStatus": "approved"})
-	expect("an approval", 1)
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "b", "priority": 2}}})
-	expect("a push of the review", 0)
-	reply, err := replies.ClaimReply(ctx, s.CompanyID, review, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect("a claim of a reply", 2)
-	call("push_feedback", map[string]any{"records": []any{map[string]any{"source": "reddit", "externalId": "1", "title": "c"}}})
-	expect("a push of the review while its reply is posting", 0)
-	if _, err := replies.ReportPosted(ctx, s.CompanyID, review, *reply.ClaimID); err != nil {
-		t.Fatal(err)
-	}
-	expect("a report of a reply", 1)
 }

@@ -103,10 +103,7 @@ func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method s
 			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
 		}
 	}
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	url := "http://api.test/mcp"
 	if areas != "" {
 		url += "?areas=" + areas

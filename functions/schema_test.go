@@ -19,10 +19,7 @@ func TestSchemas(t *testing.T) {
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
-		arguments, err := json.Marshal(fixtureArguments[op.ID])
-		if err != nil {
-			t.Fatal(err)
-		}
+		arguments := marshal(t, fixtureArguments[op.ID])
 		var values map[string]any
 		if err := json.Unmarshal(arguments, &values); err != nil {
 			t.Fatal(err)
@@ -60,10 +57,7 @@ func TestReferences(t *testing.T) {
 
 func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 	t.Helper()
-	schema, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := marshal(t, s)
 	value, err := judge.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		t.Fatal(err)

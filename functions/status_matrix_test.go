@@ -3,7 +3,6 @@ package functions_test
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,8 +21,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// callRecorder is a transport that records table calls, so that a test can check what a rejected
-// request did.
+// callRecorder is a transport that records table calls, so that a test can check what a request
+// did.
 type callRecorder struct {
 	mu    sync.Mutex
 	calls []string // the DynamoDB operation and the request body
@@ -39,7 +38,7 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	r.mu.Lock()
 	r.calls = append(r.calls, name+" "+string(body))
 	r.mu.Unlock()
-	return http.DefaultTransport.RoundTrip(request)
+	return apitest.Transport.RoundTrip(request)
 }
 
 // writes returns those of the recorded calls that write anything other than a key's rate limit, and
@@ -57,10 +56,15 @@ func (r *callRecorder) writes() (writes []string, calls int) {
 	return writes, len(r.calls)
 }
 
-func (r *callRecorder) reset() {
+func (r *callRecorder) reset() { r.take() }
+
+// take returns the calls since the last call of take or reset.
+func (r *callRecorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	calls := r.calls
 	r.calls = nil
+	return calls
 }
 
 // testRequest is an HTTP request that succeeds on the fixture unless a requestFault is applied to
@@ -89,10 +93,7 @@ func newTestRequest(t *testing.T, s *apitest.Service, op api.Operation, key stri
 	}
 	r.query = query.Encode()
 	if len(body) > 0 {
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := marshal(t, body)
 		r.body = string(text)
 		r.header.Set("Content-Type", "application/json")
 	}
@@ -137,6 +138,34 @@ func otherScopes(op api.Operation) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return admits(s, op) })
 }
 
+// issueKey issues a key with all scopes, unless the grant names some.
+func issueKey(t *testing.T, s *apitest.Service, grant keys.Grant) (keyID, secret string) {
+	t.Helper()
+	if grant.Scopes == nil {
+		grant.Scopes = auth.Scopes()
+	}
+	key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, grant, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.ID, secret
+}
+
+// invalidKeys returns keys of the company that do not work.
+func invalidKeys(t *testing.T, s *apitest.Service) (unknown, revoked, expired string) {
+	t.Helper()
+	revokedID, revoked := issueKey(t, s, keys.Grant{})
+	_, err := s.Keys.Revoke(t.Context(), s.CompanyID, revokedID)
+	if err == nil {
+		unknown, err = auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, expired = issueKey(t, s, keys.Grant{ExpiresAt: s.Clock.Now()})
+	return unknown, revoked, expired
+}
+
 // requestFault is one way to make a request fail, with the expected response. Its function `apply`
 // returns false if the fault is not possible for an operation.
 type requestFault struct {
@@ -156,21 +185,7 @@ func TestStatusMatrix(t *testing.T) {
 	calls := &callRecorder{}
 	s := start(t, calls)
 	good := s.IssueKey(t)
-	issue := func(grant keys.Grant) (keyID, secret string) {
-		if grant.Scopes == nil {
-			grant.Scopes = auth.Scopes()
-		}
-		key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, grant, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key.ID, secret
-	}
-	revokedID, revoked := issue(keys.Grant{})
-	if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, revokedID); err != nil {
-		t.Fatal(err)
-	}
-	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
+	unknown, revoked, expired := invalidKeys(t, s)
 	// The test advances the clock by hours, which refills the buckets, so useUp must run again
 	// before each request.
 	useUp := func(secret string, class auth.Class) {
@@ -185,13 +200,13 @@ func TestStatusMatrix(t *testing.T) {
 		}
 		t.Fatal("a quota of 1 admits twice")
 	}
-	limitedID, limited := issue(keys.Grant{})
+	limitedID, limited := issueKey(t, s, keys.Grant{})
 	for _, class := range auth.Classes() {
 		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, limitedID, class, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	frozenID, frozen := issue(keys.Grant{})
+	frozenID, frozen := issueKey(t, s, keys.Grant{})
 	for _, class := range auth.Classes() {
 		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, frozenID, class, 0); err != nil {
 			t.Fatal(err)
@@ -200,16 +215,12 @@ func TestStatusMatrix(t *testing.T) {
 	keyLackingScopes := map[string]string{}
 	for _, op := range functions.Operations(nil) {
 		if scopes := scopeNotation(op); keyLackingScopes[scopes] == "" {
-			_, keyLackingScopes[scopes] = issue(keys.Grant{Scopes: otherScopes(op)})
+			_, keyLackingScopes[scopes] = issueKey(t, s, keys.Grant{Scopes: otherScopes(op)})
 		}
 	}
 	suspended := start(t, nil)
 	suspendedKey := suspended.IssueKey(t)
 	if _, err := suspended.Keys.Suspend(t.Context(), suspended.CompanyID); err != nil {
-		t.Fatal(err)
-	}
-	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
-	if err != nil {
 		t.Fatal(err)
 	}
 	otherCompany := s.Table.NewID(id.CompanyPrefix)

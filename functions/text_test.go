@@ -1,14 +1,12 @@
 package functions_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -99,54 +97,17 @@ func checkNULRefused(t *testing.T, op api.Operation, r apitest.Response, path st
 	}
 }
 
-// expressionRecorder keeps the expressions in the requests that it sends to the table.
-type expressionRecorder struct {
-	http.RoundTripper
-
-	mu          sync.Mutex
-	expressions map[string]bool
-}
-
-func (r *expressionRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(request.Body)
-	if err != nil {
-		return nil, err
-	}
-	request.Body = io.NopCloser(bytes.NewReader(body))
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	r.add(value)
-	r.mu.Unlock()
-	return r.RoundTripper.RoundTrip(request)
-}
-
-// add adds the expressions within a JSON value.
-func (r *expressionRecorder) add(value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, element := range value {
-			r.add(element)
-		}
-	case map[string]any:
-		for name, member := range value {
-			if text, ok := member.(string); ok && strings.HasSuffix(name, "Expression") {
-				r.expressions[text] = true
-			}
-			r.add(member)
-		}
-	}
-}
+// expressionPattern matches an expression in the JSON of a table call. Its group is the expression
+// as a JSON string.
+var expressionPattern = regexp.MustCompile(`"\w*Expression":("(?:[^"\\]|\\.)*")`)
 
 // Ensure no request puts a character outside ASCII into an expression: Dynoxide up to 1.2.1 exits
 // at one (GHSA-gwhp-7jch-7xj6). Values and names of attributes have places of their own.
 func TestExpressionsAreASCII(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	transport := &expressionRecorder{RoundTripper: http.DefaultTransport, expressions: map[string]bool{}}
-	s := start(t, transport)
+	calls := &callRecorder{}
+	s := start(t, calls)
 	key := s.IssueKey(t)
 	succeeded := map[string]bool{}
 	for _, op := range functions.Operations(nil) {
@@ -159,40 +120,23 @@ func TestExpressionsAreASCII(t *testing.T) {
 			}
 		}
 	}
-	for text := range transport.expressions {
+	expressions := map[string]bool{}
+	for _, call := range calls.take() {
+		for _, found := range expressionPattern.FindAllStringSubmatch(call, -1) {
+			text := ""
+			if err := json.Unmarshal([]byte(found[1]), &text); err != nil {
+				t.Fatal(err)
+			}
+			expressions[text] = true
+		}
+	}
+	for text := range expressions {
 		if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
 			t.Errorf("the expression %q", text)
 		}
 	}
-	if len(transport.expressions) < 50 || len(succeeded) < 25 {
-		t.Errorf("only %d expressions, and %d operations that succeeded", len(transport.expressions), len(succeeded))
-	}
-}
-
-// Ensure the company profile refuses invalid web addresses, time zones and languages, over HTTP and
-// as a tool.
-func TestTextFormats(t *testing.T) {
-	t.Parallel()
-	s := start(t, nil)
-	key := s.IssueKey(t)
-	before := s.Call(t, key, "get_company", nil).Body
-	for name, values := range map[string][]string{
-		"websiteUrl":      {"javascript:alert(1)", "javascript://example.com/%0aalert(1)", "http://", "https:///a", "ftp://example.com", "example.com", "", "https://.", "https://a..b", "https://a.b:99999", "https://me:secret@a.b"},
-		"repositoryUrl":   {"javascript:alert(1)", "git@example.com:a/b", "ssh://example.com/a", "https://token@example.com/a"},
-		"timezone":        {"Mars/Olympus", "Local", "", "europe/berlin", "CEST", "+02:00"},
-		"primaryLanguage": {"english", "DE", "xx", "", "de-AT", "deu"},
-	} {
-		for _, value := range values {
-			args := map[string]any{name: value}
-			for place, r := range map[string]apitest.Response{"HTTP": s.Call(t, key, "update_company", args), "tool": callTool(t, s, key, "update_company", args).response(t)} {
-				if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.Contains(messages[0], name+": must ") {
-					t.Errorf("%s: %s %q: status %d, want 400 and what it must be: %s", place, name, value, r.Status, r.Body)
-				}
-			}
-		}
-	}
-	if after := s.Call(t, key, "get_company", nil).Body; after != before {
-		t.Errorf("%s became %s", before, after)
+	if len(expressions) < 50 || len(succeeded) < 25 {
+		t.Errorf("only %d expressions, and %d operations that succeeded", len(expressions), len(succeeded))
 	}
 }
 

@@ -139,44 +139,6 @@ func isUnavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure a request gets a 503 with the error envelope in time if it needs a refused call, and
-// succeeds otherwise. The table refuses either every call or every call of one kind.
-func TestOutages(t *testing.T) {
-	t.Parallel()
-	apitest.SkipIfShort(t)
-	writes := []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}
-	for name, isRefused := range map[string]func(call string) bool{
-		"everything":   func(string) bool { return true },
-		"reads":        func(call string) bool { return !slices.Contains(writes, call) },
-		"transactions": func(call string) bool { return call == "TransactWriteItems" },
-		"batches":      func(call string) bool { return call == "BatchWriteItem" },
-	} {
-		for _, code := range []string{codeThrottling, codeThroughput, codeConflict} {
-			t.Run(code+" of "+name, func(t *testing.T) {
-				t.Parallel()
-				s := start(t, nil)
-				key := s.IssueKey(t)
-				publishFixtureBoard(t, s, key)
-				synctest.Test(t, func(t *testing.T) {
-					failed := 0
-					for _, op := range functions.Operations(nil) {
-						transport := newThrottlingTransport(func(call string, _ int) string { return map[bool]string{true: code}[isRefused(call)] })
-						r := callWithFakeClock(t, s, transport, key, op, fixtureArguments[op.ID], name)
-						if ok := r.Status == http.StatusOK; !ok {
-							failed++
-						} else if transport.refused > 0 && !toleratesRefusal(op.ID) || name == "everything" {
-							t.Errorf("%s: 200, with %d calls refused", op.ID, transport.refused)
-						}
-					}
-					if failed == 0 {
-						t.Error("every request succeeds, so no call was refused")
-					}
-				})
-			})
-		}
-	}
-}
-
 // toleratesRefusal reports whether toleratedRefusals lists a call of the operation.
 func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })

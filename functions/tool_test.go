@@ -1,7 +1,6 @@
 package functions_test
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/testkit/oracle"
@@ -28,10 +26,7 @@ func sendMessage(t *testing.T, s *apitest.Service, key, method string, params an
 	if params != nil {
 		frame["params"] = params
 	}
-	text, err := json.Marshal(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := marshal(t, frame)
 	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
 }
 
@@ -138,10 +133,7 @@ func TestToolsOfAreas(t *testing.T) {
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	send := func(query, method string, params any) apitest.Response {
-		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := marshal(t, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 		return s.Send(t, key, "POST", "http://api.test/mcp?"+query, string(text))
 	}
 	listed := 0
@@ -240,23 +232,7 @@ func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
 	s := start(t, calls)
-	issue := func(grant keys.Grant) (keyID, secret string) {
-		grant.Scopes = auth.Scopes()
-		key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, grant, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key.ID, secret
-	}
-	revokedID, revoked := issue(keys.Grant{})
-	if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, revokedID); err != nil {
-		t.Fatal(err)
-	}
-	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unknown, revoked, expired := invalidKeys(t, s)
 	good := s.IssueKey(t)
 	create := map[string]any{"name": "service_create_plan_item", "arguments": map[string]any{"boardId": "brd_1", "title": "New"}}
 	for name, c := range map[string]struct {
@@ -303,13 +279,10 @@ func TestKeysOfTools(t *testing.T) {
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Scopes: auth.Scopes()}, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyID, secret := issueKey(t, s, keys.Grant{})
 	limits := map[auth.Class]string{auth.ClassRead: "61", auth.ClassWrite: "62", auth.ClassPublish: "63", auth.ClassPush: "64"}
 	for class, quota := range map[auth.Class]auth.Quota{auth.ClassRead: 61, auth.ClassWrite: 62, auth.ClassPublish: 63, auth.ClassPush: 64} {
-		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, key.ID, class, quota); err != nil {
+		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, keyID, class, quota); err != nil {
 			t.Fatal(err)
 		}
 	}

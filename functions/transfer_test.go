@@ -1,11 +1,9 @@
 package functions_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -56,14 +54,11 @@ func changeRecord(t *testing.T, kind string, text json.RawMessage) string {
 		field, value = "value", 4711
 	}
 	record[field] = value
-	out, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := marshal(t, record)
 	return string(out)
 }
 
-func mustCheck(t *testing.T, kind transfer.Type, text string) any {
+func mustCheck(t testing.TB, kind transfer.Type, text string) any {
 	t.Helper()
 	record, problems := kind.Check(json.RawMessage(text))
 	if len(problems) > 0 {
@@ -80,24 +75,12 @@ func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := apitest.New(t, functions.Operations)
-	file, err := os.Open("testdata/company.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	kinds := map[string]transfer.Type{}
 	for _, kind := range functions.Transfers(s.Table) {
 		kinds[kind.Name] = kind.ForFile(func(string) bool { return false })
 	}
 	seen := map[string]bool{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct {
-			Type   string
-			Record json.RawMessage
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+	for _, line := range fixtureLines(t) {
 		kind := kinds[line.Type]
 		imported := []any{mustCheck(t, kind, changeRecord(t, line.Type, line.Record))}
 		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, imported)
@@ -165,38 +148,33 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 			if c.kind == "item" {
 				importLines(t, s, "board", json.RawMessage(`{"id":"brd_1"}`))
 			}
-			for _, kind := range functions.Transfers(s.Table) {
-				if kind.Name != c.kind {
-					continue
+			kind := typeNamed(t, functions.Transfers(s.Table), c.kind).ForFile(func(string) bool { return false })
+			var stored, imported []any
+			for _, text := range c.stored {
+				stored = append(stored, mustCheck(t, kind, text))
+			}
+			for _, text := range c.imported {
+				imported = append(imported, mustCheck(t, kind, text))
+			}
+			if err := kind.Write(t.Context(), s.CompanyID, stored); err != nil {
+				t.Fatal(err)
+			}
+			skipped, err := kind.Add(t.Context(), s.CompanyID, imported)
+			after := exportLines(t, s)
+			var refused transfer.RefusedRecords
+			if errors.As(err, &refused) {
+				err = nil
+			}
+			if err != nil || skipped != c.skipped || len(refused) != c.refused {
+				t.Errorf("%d records are skipped and %d refused, error %v; want %d and %d", skipped, len(refused), err, c.skipped, c.refused)
+			}
+			for word, want := range map[string]int{"Ours": 0, "4711": 0, c.want: 1} {
+				if got := strings.Count(after, word); got != want {
+					t.Errorf("the export has %s %d times, want %d:\n%s", word, got, want, after)
 				}
-				kind = kind.ForFile(func(string) bool { return false })
-				var stored, imported []any
-				for _, text := range c.stored {
-					stored = append(stored, mustCheck(t, kind, text))
-				}
-				for _, text := range c.imported {
-					imported = append(imported, mustCheck(t, kind, text))
-				}
-				if err := kind.Write(t.Context(), s.CompanyID, stored); err != nil {
-					t.Fatal(err)
-				}
-				skipped, err := kind.Add(t.Context(), s.CompanyID, imported)
-				after := exportLines(t, s)
-				var refused transfer.RefusedRecords
-				if errors.As(err, &refused) {
-					err = nil
-				}
-				if err != nil || skipped != c.skipped || len(refused) != c.refused {
-					t.Errorf("%d records are skipped and %d refused, error %v; want %d and %d", skipped, len(refused), err, c.skipped, c.refused)
-				}
-				for word, want := range map[string]int{"Ours": 0, "4711": 0, c.want: 1} {
-					if got := strings.Count(after, word); got != want {
-						t.Errorf("the export has %s %d times, want %d:\n%s", word, got, want, after)
-					}
-				}
-				if !strings.Contains(after, "Theirs") && c.kind != "metric-point" || c.kind == "metric-point" && !strings.Contains(after, `"value":1`) {
-					t.Errorf("the stored record is gone:\n%s", after)
-				}
+			}
+			if !strings.Contains(after, "Theirs") && c.kind != "metric-point" || c.kind == "metric-point" && !strings.Contains(after, `"value":1`) {
+				t.Errorf("the stored record is gone:\n%s", after)
 			}
 		})
 	}
@@ -207,23 +185,17 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 func TestNewOnlyIgnoresDanglingReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
-	for _, kind := range functions.Transfers(s.Table) {
-		if kind.Name != "feedback" {
-			continue
-		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{mustCheck(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.JoinKey("feedback", "fbk_1")}}); err != nil {
-			t.Fatal(err)
-		}
-		imported := []any{mustCheck(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
-		if skipped, err := kind.Add(t.Context(), s.CompanyID, imported); err != nil || skipped != 0 {
-			t.Errorf("%d skipped, %v", skipped, err)
-		}
-		if after := exportLines(t, s); !strings.Contains(after, `"New"`) {
-			t.Errorf("the record was not added; the export is\n%s", after)
-		}
+	kind := typeNamed(t, functions.Transfers(s.Table), "feedback")
+	importLines(t, s, kind.Name, json.RawMessage(`{"id":"fbk_1","source":"reddit","externalId":"1"}`))
+	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.JoinKey("feedback", "fbk_1")}}); err != nil {
+		t.Fatal(err)
+	}
+	imported := []any{mustCheck(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
+	if skipped, err := kind.Add(t.Context(), s.CompanyID, imported); err != nil || skipped != 0 {
+		t.Errorf("%d skipped, %v", skipped, err)
+	}
+	if after := exportLines(t, s); !strings.Contains(after, `"New"`) {
+		t.Errorf("the record was not added; the export is\n%s", after)
 	}
 }
 
@@ -299,15 +271,11 @@ func TestDraftsStayUnreadThroughTransfer(t *testing.T) {
 		tag := call(writer, c.read, with(), 200).Header.Get("ETag")
 		call(writer, c.draft, with(c.decision, map[string]any{"If-Match": tag}), 200)
 
-		for _, kind := range functions.Transfers(s.Table) {
-			if kind.Name != c.importType {
-				continue
-			}
-			for _, names := range []string{`["updatedAt"]`, `["replybody"]`, `"body"`} {
-				text := line[:strings.LastIndex(line, `"drafted"`)] + `"drafted":` + names + "}"
-				if _, problems := kind.Check(json.RawMessage(text)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.drafted: ") {
-					t.Errorf("%s: problems %q, want one of record.drafted", text, problems)
-				}
+		kind := typeNamed(t, functions.Transfers(s.Table), c.importType)
+		for _, names := range []string{`["updatedAt"]`, `["replybody"]`, `"body"`} {
+			text := line[:strings.LastIndex(line, `"drafted"`)] + `"drafted":` + names + "}"
+			if _, problems := kind.Check(json.RawMessage(text)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.drafted: ") {
+				t.Errorf("%s: problems %q, want one of record.drafted", text, problems)
 			}
 		}
 	}

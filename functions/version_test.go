@@ -1,25 +1,14 @@
 package functions_test
 
 import (
-	"crypto/rand"
 	"net/http"
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
 )
-
-func keyForVersion(t *testing.T, s *apitest.Service, date string) string {
-	t.Helper()
-	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: date, Scopes: auth.Scopes(), APIVersion: date}, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return secret
-}
 
 // Ensure every response contains the current version. An unsupported version, whether it comes from
 // the header or from the key, must be rejected with a list of the supported versions. The header
@@ -27,10 +16,11 @@ func keyForVersion(t *testing.T, s *apitest.Service, date string) string {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	retired := keyForVersion(t, s, "2021-01-01")
+	_, retired := issueKey(t, s, keys.Grant{APIVersion: "2021-01-01"})
+	_, current := issueKey(t, s, keys.Grant{APIVersion: fault.Version})
 	const path = "/v1/companies/{companyId}"
 	for name, r := range map[string]apitest.Response{
-		"header":       s.Send(t, keyForVersion(t, s, fault.Version), "GET", path, "", "Service-Version", "2021-01-01"),
+		"header":       s.Send(t, current, "GET", path, "", "Service-Version", "2021-01-01"),
 		"key":          s.Send(t, retired, "GET", path, ""),
 		"key, a write": s.Send(t, retired, "PATCH", path, `{"summary":"x"}`),
 	} {

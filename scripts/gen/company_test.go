@@ -21,12 +21,12 @@ func typesNamed(names ...string) (out []transfer.Type) {
 }
 
 // Ensure addExamples adds two valid examples for a type without a record, the second for a test to
-// delete. If an import would reject the example, the error names companyFile.
+// delete. If an import would reject the example, the error names the file.
 func TestAddExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")
 	have := []byte(`{"type":"channel","record":{"id":"chn_7"}}` + "\n")
-	got, err := addExamples(have, types)
+	got, err := addExamples(companyFile, have, types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +39,10 @@ func TestAddExamples(t *testing.T) {
 	if n := bytes.Count(got, []byte("\n")); n != 3 {
 		t.Errorf("%d lines, want 3:\n%s", n, got)
 	}
-	if again, err := addExamples(got, types); err != nil || !bytes.Equal(again, got) {
+	if again, err := addExamples(companyFile, got, types); err != nil || !bytes.Equal(again, got) {
 		t.Errorf("the second run changes the file: %v\n%s", err, again)
 	}
-	if _, err := addExamples(nil, typesNamed("item")); err == nil || !strings.HasPrefix(err.Error(), "add a record of the type item to functions/testdata/company.jsonl: ") {
+	if _, err := addExamples(companyFile, nil, typesNamed("item")); err == nil || !strings.HasPrefix(err.Error(), "add a record of the type item to functions/testdata/company.jsonl: ") {
 		t.Errorf("error %v, want one that asks for an item in functions/testdata/company.jsonl", err)
 	}
 }

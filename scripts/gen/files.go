@@ -22,7 +22,11 @@ func generatedFiles() ([]generatedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	company, err := companyJSONL()
+	company, err := withExamples(companyFile)
+	if err != nil {
+		return nil, err
+	}
+	demo, err := withExamples(demoFile)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func generatedFiles() ([]generatedFile, error) {
 		return nil, err
 	}
 	out := []generatedFile{
-		{companyFile, company}, {settingsFile, settings}, {"functions/openapi/openapi.json", document},
+		company, demo, {settingsFile, settings}, {"functions/openapi/openapi.json", document},
 		{operationsPage, operations}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := infra.New().Events(document)

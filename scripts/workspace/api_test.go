@@ -27,13 +27,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// startTestServer starts a server, and sets the environment variables from which commands read its
-// URL and key.
+// startTestServer returns the shared server, and sets the environment variables from which commands
+// read its URL and key.
 func startTestServer(t *testing.T) (s *server, data string) {
 	t.Helper()
 	isolateUserFolders(t)
-	data = dataFolder(t)
-	s = startServer(t, data)
+	s, data = useServer(t)
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	return s, data
@@ -155,11 +154,8 @@ func TestAPIWrites(t *testing.T) {
 	if kind["active"] != false {
 		t.Errorf("active is %v, want false", kind["active"])
 	}
-	file := filepath.Join(t.TempDir(), "points.json")
 	body := `{"points":[{"metricKey":"growth.signups","ts":"2026-08-10","value":1.5}]}`
-	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, "points.json", body)
 	for in, args := range map[string][]string{
 		"": {"--input", file}, " ": {"--input", "@" + file}, body: {"--input", "-"},
 		"  ":  {"--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`, "--points", `{"metricKey":"growth.signups","ts":"2026-08-11","value":2}`},
@@ -184,10 +180,7 @@ func TestAPIWrites(t *testing.T) {
 func TestAPILargeValue(t *testing.T) {
 	startTestServer(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
-	file := filepath.Join(t.TempDir(), "findings.json")
-	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, "findings.json", large)
 	for in, value := range map[string]string{"": "@" + file, large: "-", " ": `{"a":1}`} {
 		audit := apiJSON(t, in, "create_optimise_audit", "--root-url", "https://example.com", "--findings", value)
 		want := large
@@ -398,7 +391,7 @@ func TestAPIInclude(t *testing.T) {
 	if all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any); len(ids) != len(all) || ids[len(ids)-1] != all[len(all)-1].(map[string]any)["id"] {
 		t.Errorf("%d records with --cursor, want %d", len(ids), len(all))
 	}
-	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Included")["id"].(string)
 	preview := runCommand(t, "", "api", "preview_plan_publish", board, "--include")
 	var got struct {
 		Status  int
@@ -497,7 +490,6 @@ func TestAPIUsage(t *testing.T) {
 		r := runCommand(t, "", strings.Fields(args)...)
 		requireUsage(t, args, r)
 		requireContains(t, r.err, parts...)
-		requireContains(t, runRefused(t, 2, "", strings.Fields(args)...), parts...)
 	}
 }
 
@@ -524,8 +516,12 @@ func TestAPICommands(t *testing.T) {
 			t.Errorf("no command %s", op.ID)
 			continue
 		}
-		help := runCommand(t, "", "api", op.ID, "--help")
-		requireContains(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
+		var help bytes.Buffer
+		group.Commands()[i].SetOut(&help)
+		if err := group.Commands()[i].Help(); err != nil {
+			t.Fatal(err)
+		}
+		requireContains(t, help.String(), op.Path, "Examples:", "workspace api "+op.ID)
 		for _, f := range op.Input {
 			name := strings.ToLower(regexp.MustCompile(`(\p{Ll})(\p{Lu})`).ReplaceAllString(f.Name, "$1-$2"))
 			if shared[name] {
@@ -536,7 +532,7 @@ func TestAPICommands(t *testing.T) {
 				t.Errorf("%s: no flag --%s", op.ID, name)
 				continue
 			}
-			requireContains(t, help.out, "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
+			requireContains(t, help.String(), "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
 			for _, value := range f.Enum {
 				requireContains(t, flag.Usage, value)
 			}
@@ -544,9 +540,6 @@ func TestAPICommands(t *testing.T) {
 				t.Errorf("%s: the default of --%s is %q", op.ID, name, flag.DefValue)
 			}
 		}
-	}
-	for _, command := range []string{"api", "studio", "login", "logout", "profiles", "doctor", "check"} {
-		requireContains(t, runCommand(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
 	points := runCommand(t, "", "api", "push_metric_points", "--help").out
 	requireContains(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",
@@ -744,7 +737,7 @@ func TestCompanyOfKey(t *testing.T) {
 // Ensure a preview prints the entity tag for --if-match, and a publish with a different tag fails.
 func TestAPIShowsEntityTags(t *testing.T) {
 	startTestServer(t)
-	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Tagged")["id"].(string)
 	preview := runCommand(t, "", "api", "preview_plan_publish", board)
 	_, tag, found := strings.Cut(preview.err, "ETag ")
 	tag, _, _ = strings.Cut(tag, ",")

@@ -228,10 +228,7 @@ func TestChangesFollowWebhook(t *testing.T) {
 		}
 	}))
 	t.Cleanup(hook.Close)
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(webhookSecret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := writeFile(t, "secret", webhookSecret+"\n")
 	follow := []string{"changes", "follow", "--since", "1h", "--webhook", hook.URL + "/in"}
 	r := runCommand(t, "", append(follow, "--webhook-secret-file", secret)...)
 	if r.code != 1 || requests != 2 {
@@ -342,9 +339,9 @@ func (recv *recipient) has(id string) bool {
 // request that it or its program sends. With a webhook, it is killed at random moments.
 func TestChangesFollowThroughKills(t *testing.T) {
 	isolateUserFolders(t)
-	kills := 100
+	kills := 50
 	if testing.Short() {
-		kills = 20
+		kills = 10
 	}
 	feed, recv, k := feedtest.New(), &recipient{}, &killer{}
 	serve := func(h http.Handler) string {
@@ -354,10 +351,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 	}
 	feedURL, recvURL := serve(feed), serve(recv)
 	state := filepath.Join(t.TempDir(), "position.json")
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(webhookSecret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := writeFile(t, "secret", webhookSecret)
 	program, webhook := []string{"--", os.Args[0]}, []string{"--webhook", recvURL, "--webhook-secret-file", secret}
 	last := ""
 	// runOnce runs the command until it is killed, or until the receiver has the last change. A

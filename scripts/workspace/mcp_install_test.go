@@ -203,8 +203,7 @@ func pastedEntry(t *testing.T, out string) mcpEntry {
 // Ensure `mcp install` connects every client to the same server, one after the other.
 func TestInstall(t *testing.T) {
 	isolateUserFolders(t)
-	data := dataFolder(t)
-	s := startServer(t, data)
+	s, data := useServer(t)
 	for name, test := range map[string]func(t *testing.T, s *server, data string){
 		"by command": testInstallByCommand, "by hand": testInstallByHand, "questions": testInstallAsks, "keys": testInstallKeys,
 	} {

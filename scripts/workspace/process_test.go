@@ -112,7 +112,7 @@ func TestServeFeedThroughKills(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	data := dataFolder(t)
-	const rounds, pushed = 4, 100
+	const rounds, pushed = 3, 30
 	var sent, acknowledged atomic.Int64
 	push := func(c *client.Client) error {
 		in := client.PushFeedbackInput{Records: make([]client.PushFeedbackRecord, pushed)}
@@ -193,8 +193,8 @@ func enginePID(t *testing.T, data string) int {
 // Ensure a bridge process exits with code 0 when the client closes its standard input, and when it
 // receives a signal to stop. It must write only messages to standard output.
 func TestBridgeProcess(t *testing.T) {
-	data := dataFolder(t)
-	_, a := startServe(t, data)
+	t.Parallel()
+	a, _ := useServer(t)
 	start := func() (*exec.Cmd, io.WriteCloser, *bufio.Reader) {
 		cmd := exec.Command(os.Args[0], "mcp", "--areas", "feedback")
 		cmd.Env = append(os.Environ(), asCommandVariable+"=1", keyVariable+"="+a.Key, urlVariable+"="+a.BaseURL)

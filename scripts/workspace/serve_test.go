@@ -90,7 +90,7 @@ func TestTwoServers(t *testing.T) {
 // the API's format.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, dataFolder(t))
+	s, _ := useServer(t)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.BaseURL[len("http://"):])
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +115,7 @@ func TestServeRefusesInTheEnvelope(t *testing.T) {
 
 func TestPortTaken(t *testing.T) {
 	t.Parallel()
-	data := dataFolder(t)
-	s := startServer(t, data)
+	s, _ := useServer(t)
 	addr := s.BaseURL[len("http://"):]
 	requireContains(t, runRefused(t, 1, "", "serve", "--addr", addr, "--data", t.TempDir()), addr+" is taken", "--addr")
 }

@@ -68,8 +68,7 @@ func openInBrowser(t *testing.T, url string) (status int, body string) {
 // prints its address and never the key.
 func TestStudio(t *testing.T) {
 	t.Parallel()
-	data := dataFolder(t)
-	s := startServer(t, data)
+	s, data := useServer(t)
 	url, logs := startStudio(t, "--base-url", s.BaseURL, "--data", data)
 	status, body := openInBrowser(t, url)
 	if status != http.StatusOK {

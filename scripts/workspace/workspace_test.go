@@ -73,7 +73,13 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(memoryVariable, "off"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if shared.server != nil {
+		shared.server.cancel()
+		<-shared.server.exitCode
+		_ = os.RemoveAll(shared.data) // the folder is temporary
+	}
+	os.Exit(code)
 }
 
 // waitMax is how long a test waits for something before it fails.
@@ -203,9 +209,49 @@ func startServer(t *testing.T, data string, args ...string) *server {
 	return startServerWith(t, append([]string{"--data", data}, args...)...)
 }
 
-// startServerWith starts a server with flags that select the table.
+// shared is the server of useServer.
+var shared struct {
+	sync.Mutex
+
+	server *server
+	data   string
+}
+
+// useServer returns a server that many tests share, because creating the demo company takes most
+// of a second. It is for tests that do not depend on what others do with the company. The quotas of
+// its key are high.
+func useServer(t *testing.T) (s *server, data string) {
+	t.Helper()
+	dataFolder(t) // skips the test if no engine is installed
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		data, err := os.MkdirTemp("", "workspace-test-")
+		if err == nil {
+			shared.data = data
+			shared.server, err = launchServer("--data", data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		removeQuota(t, data, shared.server.CompanyID, "read", "write", "publish", "push")
+	}
+	return shared.server, shared.data
+}
+
+// startServerWith starts a server with flags that select the table. The server stops at the end of
+// the test.
 func startServerWith(t *testing.T, args ...string) *server {
 	t.Helper()
+	s, err := launchServer(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stop(t) })
+	return s
+}
+
+func launchServer(args ...string) (*server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{cancel: cancel, exitCode: make(chan int, 1), logs: &lockedBuffer{}, restOfOutput: make(chan string, 1)}
 	out, in := io.Pipe()
@@ -219,14 +265,14 @@ func startServerWith(t *testing.T, args ...string) *server {
 		err = json.Unmarshal(line, &s.Announcement)
 	}
 	if err != nil {
-		t.Fatalf("serve: %v: %q %s", err, line, s.logs)
+		cancel()
+		return nil, fmt.Errorf("serve: %w: %q %s", err, line, s.logs)
 	}
 	go func() {
 		rest, _ := io.ReadAll(reader) // reading from this pipe cannot fail
 		s.restOfOutput <- string(rest)
 	}()
-	t.Cleanup(func() { s.stop(t) })
-	return s
+	return s, nil
 }
 
 // stop ends the server by canceling its context, as a signal does. It may be called more than once.

@@ -1,14 +1,18 @@
 // Package demo creates the company of a new local workspace: Mossgrove, an invented maker of a
 // notes app, with realistic records of every type. No record is about a real company or person.
 //
-// The records depend only on a fixed seed and the time at which the data ends. Ids depend only on
-// the seed, so creating the company again replaces the same records.
+// The records are in demo.jsonl, in the form of an import file; a line with a series stands for
+// many metric points. They were recorded at recordedAt. Lines moves their times, so that the data
+// ends at another time. The ids stay, so creating the company again replaces the same records.
 package demo
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +20,19 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 	"growthworkspace/shared/transfer"
 )
 
 // CompanyID is the demo company's id. It is the same in every table.
-var CompanyID = id.FromBytes(id.CompanyPrefix, idBytes(id.CompanyPrefix, 1))
+const CompanyID = "co_01kdvdna017fxb6j762bd9qnf4"
+
+//go:embed demo.jsonl
+var file []byte
+
+// recordedAt is the time at which the data of demo.jsonl ends.
+var recordedAt = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
 // Line is a record and its type, like a line of an import file.
 type Line struct {
@@ -33,18 +43,32 @@ type Line struct {
 // Record is a record as a JSON object.
 type Record = map[string]any
 
+var timePattern = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
+
 // Lines returns the records of the company. The data ends at now.
-func Lines(now time.Time) []Line {
-	g := newGenerator(now)
-	g.addCompany()
-	g.addBrand()
-	g.addRoadmap()
-	g.addFeedback()
-	g.addMetrics()
-	g.addOptimise()
-	g.addBroadcast()
-	g.addExamples(functions.Transfers(nil))
-	return g.lines
+func Lines(now time.Time) (out []Line) {
+	now = now.UTC().Truncate(time.Second)
+	age := now.Sub(recordedAt)
+	for text := range bytes.Lines(file) {
+		text = timePattern.ReplaceAllFunc(text, func(quoted []byte) []byte {
+			at, _ := timestamp.Parse(string(quoted[1 : len(quoted)-1]))
+			return fmt.Appendf(nil, "%q", timestamp.Format(at.Add(age)))
+		})
+		var line struct {
+			Line
+
+			Series *series
+		}
+		if err := json.Unmarshal(text, &line); err != nil {
+			panic(fmt.Sprintf("demo.jsonl: %v: %s", err, text))
+		}
+		if line.Series != nil {
+			out = append(out, line.Series.points(now)...)
+		} else {
+			out = append(out, line.Line)
+		}
+	}
+	return out
 }
 
 // batchMax is the maximum number of records written in one call.
@@ -59,7 +83,7 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	var profile company.Company
 	lines := Lines(now)
 	for _, kind := range functions.Transfers(t) {
-		records, err := checkLines(kind, lines)
+		records, err := Check(kind, lines)
 		if err != nil {
 			return err
 		}
@@ -67,10 +91,8 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 			profile = records[0].(company.Company)
 			continue
 		}
-		for batch := range slices.Chunk(records, batchMax) {
-			if err := kind.Write(ctx, CompanyID, batch); err != nil {
-				return fmt.Errorf("write records of type %s: %w", kind.Name, err)
-			}
+		if err := Write(ctx, kind, CompanyID, records); err != nil {
+			return err
 		}
 	}
 	if err := publishBoard(ctx, plan.NewStore(t)); err != nil {
@@ -84,8 +106,8 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 
 const companyTypeName = "company"
 
-// checkLines checks the lines of one type as an import would, and returns their records.
-func checkLines(kind transfer.Type, lines []Line) ([]any, error) {
+// Check checks the lines of one type as an import would, and returns their records.
+func Check(kind transfer.Type, lines []Line) ([]any, error) {
 	var records []any
 	for _, line := range lines {
 		if line.Type != kind.Name {
@@ -102,4 +124,45 @@ func checkLines(kind transfer.Type, lines []Line) ([]any, error) {
 		records = append(records, record)
 	}
 	return records, nil
+}
+
+// Write writes checked records of one type into a company.
+func Write(ctx context.Context, kind transfer.Type, companyID string, records []any) error {
+	for batch := range slices.Chunk(records, batchMax) {
+		if err := kind.Write(ctx, companyID, batch); err != nil {
+			return fmt.Errorf("write records of type %s: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
+
+// The records of demo.jsonl that publishBoard publishes and edits.
+const (
+	publicBoardID = "brd_01kdvdna01mj8dgdh1mw78kcmv"
+	offlineMapsID = "itm_01kdvdna01vv7gtptrkw02yxez"
+	wristNotesID  = "itm_01kdvdna0691a7tjna59brgaah"
+)
+
+// publishBoard publishes the public board and then edits two items, so that a preview has changes
+// to show.
+func publishBoard(ctx context.Context, s plan.Store) error {
+	acceptAll := func(string) error { return nil }
+	if _, err := s.Publish(ctx, CompanyID, publicBoardID, acceptAll); err != nil {
+		return fmt.Errorf("publish the board: %w", err)
+	}
+	_, err := s.Items.Modify(ctx, CompanyID, offlineMapsID, func(i *plan.Item) error {
+		i.Title = "Offline maps, with your notes on them"
+		return nil
+	})
+	if err == nil {
+		_, err = s.Items.Modify(ctx, CompanyID, wristNotesID, func(i *plan.Item) error {
+			status := plan.StatusPublished
+			i.Status = &status
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("edit the published board: %w", err)
+	}
+	return nil
 }

@@ -14,26 +14,42 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-func encodeLines(t *testing.T, now time.Time) string {
-	t.Helper()
-	text, err := json.Marshal(demo.Lines(now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// Ensure Lines returns the same records for the same time, and the same ids for any time.
-func TestDeterministic(t *testing.T) {
+// Ensure the metrics look alive on every day of a week: the last daily point is today's, no day is
+// missing before it, weekends are quieter, weeks start on Mondays, and the months go on until the
+// daily points begin.
+func TestPointsOfAnyDay(t *testing.T) {
 	t.Parallel()
-	first, second := encodeLines(t, now), encodeLines(t, now)
-	if first != second {
-		t.Error("two companies created for the same time differ")
-	}
-	later := demo.Lines(now.AddDate(0, 0, 40))
-	for n, line := range demo.Lines(now) {
-		if line.Type != "metric-point" && line.Record["id"] != later[n].Record["id"] {
-			t.Fatalf("%s: the id depends on the time", line.Type)
+	for n := range 40 {
+		now := now.AddDate(0, 0, n)
+		days, values, lastMonth := []time.Time{}, map[bool]float64{}, time.Time{}
+		for _, line := range demo.Lines(now) {
+			if line.Type == "company" && line.Record["id"] != demo.CompanyID {
+				t.Errorf("company %v, want CompanyID", line.Record["id"])
+			}
+			if line.Type != "metric-point" {
+				continue
+			}
+			at, _ := timestamp.Parse(line.Record["ts"].(string))
+			isSignUpsByDay := line.Record["metricKey"] == "growth.signups" && line.Record["dims"] != nil
+			switch grain := line.Record["grain"]; {
+			case grain == "week" && at.Weekday() != time.Monday, grain == "month" && at.Day() != 1:
+				t.Errorf("%s: a %s starts on %s", now, grain, at)
+			case grain == "month" && line.Record["metricKey"] == "growth.signups":
+				lastMonth = at
+			case isSignUpsByDay && line.Record["dims"].(demo.Record)["country"] == "us":
+				days = append(days, at)
+				values[at.Weekday() == time.Saturday || at.Weekday() == time.Sunday] += line.Record["value"].(float64)
+			}
+		}
+		first, last := days[0], days[len(days)-1]
+		if last != now.Truncate(24*time.Hour) || len(days) < 119 || int(last.Sub(first).Hours())/24 != len(days)-1 {
+			t.Errorf("%s: %d days from %s to %s", now, len(days), first, last)
+		}
+		if !lastMonth.Before(first) || lastMonth.AddDate(0, 1, 0).Before(first) {
+			t.Errorf("%s: the last month is %s, the first day %s", now, lastMonth, first)
+		}
+		if perDay := values[true] / 2; perDay > values[false]/5*0.8 {
+			t.Errorf("%s: a day of a weekend has %v, another day %v", now, perDay, values[false]/5)
 		}
 	}
 }
@@ -61,7 +77,7 @@ func TestRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, problems := kinds[line.Type].Check(text); len(problems) > 0 {
-				t.Errorf("%s: %s: add records of the type %s to scripts/workspace/demo, as brand.go adds brand goals", strings.Join(problems, "; "), text, line.Type)
+				t.Errorf("%s: %s: correct scripts/workspace/demo/demo.jsonl", strings.Join(problems, "; "), text)
 			}
 			for _, field := range []string{"createdAt", "updatedAt", "publishedAt", "postedAt", "fetchedAt", "startedAt", "finishedAt", "ts", "ingestedAt", "lastCheckedAt", "lastEventAt"} {
 				if at, ok := line.Record[field].(string); ok && at > timestamp.Format(now) {

@@ -62,11 +62,6 @@ func Write(folder, modulePath string) (Result, error) {
 	if modulePath != "" {
 		files["go.mod"] = []byte("module " + modulePath + "\n\ngo " + goVersion + "\n")
 	}
-	if len(oldFiles) == 0 {
-		if err := checkNoConflict(folder, files); err != nil {
-			return out, err
-		}
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return out, err
 	}
@@ -87,47 +82,33 @@ func Write(folder, modulePath string) (Result, error) {
 }
 
 // ownFiles returns the names of the Go files in a folder that Write wrote. The folder may not
-// exist. ownFiles returns an error if the folder has other Go files, because they would become part
-// of the client.
+// exist. ownFiles returns an error if the folder has another Go file, which would become part of
+// the client, or the go.mod or LICENSE of the caller's own module.
 func ownFiles(folder string) (own []string, err error) {
 	found, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	foreign := ""
 	for _, f := range found {
-		if filepath.Ext(f.Name()) != ".go" {
-			continue
+		switch {
+		case f.Name() == "go.mod" || f.Name() == "LICENSE":
+			foreign = f.Name() // unless Write wrote the folder's Go files, too
+		case filepath.Ext(f.Name()) == ".go":
+			text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+			if err != nil {
+				return nil, err
+			}
+			if !bytes.HasPrefix(text, []byte(header)) {
+				return nil, fmt.Errorf("%s has a Go file that this command did not write, %s: choose an empty folder", folder, f.Name())
+			}
+			own = append(own, f.Name())
 		}
-		text, err := os.ReadFile(filepath.Join(folder, f.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.HasPrefix(text, []byte(header)) {
-			return nil, fmt.Errorf("%s has a Go file that this command did not write, %s: choose an empty folder", folder, f.Name())
-		}
-		own = append(own, f.Name())
+	}
+	if foreign != "" && len(own) == 0 {
+		return nil, fmt.Errorf("%s has a %s that this command did not write: choose an empty folder", folder, foreign)
 	}
 	return own, nil
-}
-
-// checkNoConflict returns an error if a folder that does not yet contain the client has one of
-// these files with different contents, such as the go.mod or the LICENSE of the caller's own
-// module.
-func checkNoConflict(folder string, files map[string][]byte) error {
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := os.ReadFile(filepath.Join(folder, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		case !bytes.Equal(text, files[name]):
-			return fmt.Errorf("%s has a %s that this command did not write: choose an empty folder", folder, name)
-		}
-	}
-	return nil
 }
 
 // sources returns the client's files by name. In the Go files, importPath replaces the client's

@@ -2,7 +2,6 @@
 package demotest
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,25 +27,12 @@ func NewService(t *testing.T) *apitest.Service {
 func Load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {
-		var records []any
-		for _, line := range lines {
-			if line.Type != kind.Name {
-				continue
-			}
-			text, err := json.Marshal(line.Record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			record, problems := kind.Check(text)
-			if len(problems) > 0 {
-				t.Fatalf("%s: problems %v", text, problems)
-			}
-			records = append(records, record)
+		records, err := demo.Check(kind, lines)
+		if err == nil {
+			err = demo.Write(t.Context(), kind, s.CompanyID, records)
 		}
-		for batch := range slices.Chunk(records, 200) {
-			if err := kind.Write(t.Context(), s.CompanyID, batch); err != nil {
-				t.Fatal(err)
-			}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestBundledUnusable(t *testing.T) {
 			t.Parallel()
 			h, bundledPath := bundledHost(t)
 			h.sources[1].find = findAlways(&program{kind: DynamoDBLocal})
-			if err := os.WriteFile(bundledPath, []byte(c.text), c.mode); err != nil {
+			if err := writeProgram(bundledPath, c.text, c.mode); err != nil {
 				t.Fatal(err)
 			}
 			p, err := h.find(t.Context(), "", true)
@@ -74,7 +74,7 @@ func TestBundledUnusable(t *testing.T) {
 func TestBundledOtherVersion(t *testing.T) {
 	t.Parallel()
 	h, bundledPath := bundledHost(t)
-	if err := os.WriteFile(bundledPath, []byte("#!/bin/sh\necho dynoxide 1.4.0\n"), 0o700); err != nil {
+	if err := writeProgram(bundledPath, "#!/bin/sh\necho dynoxide 1.4.0\n", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p, err := findDynoxide(t.Context(), h, false)
@@ -103,7 +103,7 @@ func TestBundledPinned(t *testing.T) {
 	h.goos, h.goarch = realHost.goos, realHost.goarch
 	text, err := os.ReadFile(installed)
 	if err == nil {
-		err = os.WriteFile(bundledPath, text, 0o700)
+		err = writeProgram(bundledPath, string(text), 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +17,15 @@ import (
 // deployed functions, and the stream of an existing table. It also checks that table. A table and
 // its stream must change together, so the deployed value of the stream is ignored.
 func (d *deployer) completeParameters(ctx context.Context, s deployedStack) error {
+	if d.from != "" {
+		arch, err := os.ReadFile(filepath.Join(d.from, architectureFile))
+		if err != nil {
+			return fmt.Errorf("--from %s: --synth has not written this folder: %w", d.from, err)
+		}
+		if err := d.parameters.Set(infra.ParamArchitecture + "=" + string(arch)); err != nil {
+			return fmt.Errorf("--from %s: %s: %w", d.from, architectureFile, err)
+		}
+	}
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, valueOr(s.parameter(infra.ParamArchitecture), "arm64")})
 	}
@@ -235,6 +245,9 @@ func quoteForShell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// architectureFile is the file in the folder of --synth that names the architecture of its builds.
+const architectureFile = "architecture"
+
 // synthesiseOnly writes the template to the folder that --synth names.
 func (d *deployer) synthesiseOnly(ctx context.Context) (err error) {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
@@ -243,6 +256,9 @@ func (d *deployer) synthesiseOnly(ctx context.Context) (err error) {
 	if d.synthDir, err = filepath.Abs(d.synthDir); err != nil {
 		return err
 	}
-	_, err = d.synthesise(ctx)
-	return err
+	if _, err = d.synthesise(ctx); err != nil {
+		return err
+	}
+	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
+	return os.WriteFile(filepath.Join(d.synthDir, architectureFile), []byte(arch), 0o644)
 }

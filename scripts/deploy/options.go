@@ -18,7 +18,7 @@ type options struct {
 	table, arch            string
 	parameters             settings
 	planOnly, confirmed    bool
-	synthDir, from         string // folders with a cloud assembly, to write and to deploy
+	synthDir, from         string        // folders with a cloud assembly, to write and to deploy
 	smoke                  *smokeOptions // the flags of the smoke command; nil for other commands
 }
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"growthworkspace/infra"
+	"growthworkspace/scripts/workspace/terminal"
 )
 
 // completeParameters sets the parameters that the flags leave unset: the architecture of the
@@ -223,7 +223,7 @@ func (d *deployer) withProfile(command string) string {
 	if d.profile == "" {
 		return command
 	}
-	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+quoteForShell(d.profile)+" AWS_REGION=")
+	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+terminal.QuoteArgument(d.profile)+" AWS_REGION=")
 }
 
 // awsFlags returns the region and the profile of this run as flags for the AWS CLI.
@@ -232,17 +232,9 @@ func (d *deployer) awsFlags() (flags string) {
 		flags = " --region " + d.account.config.Region
 	}
 	if d.profile != "" {
-		flags += " --profile " + quoteForShell(d.profile)
+		flags += " --profile " + terminal.QuoteArgument(d.profile)
 	}
 	return flags
-}
-
-// quoteForShell quotes a word for a shell command.
-func quoteForShell(word string) string {
-	if regexp.MustCompile(`^[\w.@-]+$`).MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // architectureFile is the file in the folder of --synth that names the architecture of its builds.

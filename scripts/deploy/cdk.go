@@ -43,9 +43,15 @@ func checkTools(ctx context.Context) error {
 }
 
 // synthesise builds the Lambda functions, runs the CDK app, and returns the template of the new
-// version. The folder with the builds stays locked until the program exits, because the CDK and the
+// version. With --from, it only copies what --synth has written. The folder with the builds stays locked until the program exits, because the CDK and the
 // checks read it.
 func (d *deployer) synthesise(ctx context.Context) (template, error) {
+	if d.from != "" { // a copy, because a step may replace the template
+		if err := os.CopyFS(d.assemblyDir(), os.DirFS(d.from)); err != nil {
+			return nil, fmt.Errorf("copy what --synth has written: %w", err)
+		}
+		return d.readTemplate()
+	}
 	if err := d.lockBuilds(); err != nil {
 		return nil, err
 	}
@@ -62,9 +68,14 @@ func (d *deployer) synthesise(ctx context.Context) (template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the template could not be synthesised, and nothing was deployed: %w", err)
 	}
+	return d.readTemplate()
+}
+
+// readTemplate reads the template of the stack in the cloud assembly.
+func (d *deployer) readTemplate() (template, error) {
 	text, err := os.ReadFile(filepath.Join(d.assemblyDir(), d.stack+".template.json"))
 	if err != nil {
-		return nil, fmt.Errorf("the CDK wrote no template: %w", err)
+		return nil, fmt.Errorf("the CDK wrote no template of the stack %s: %w", d.stack, err)
 	}
 	return parseTemplate(text)
 }

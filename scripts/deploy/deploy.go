@@ -4,18 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"growthworkspace/infra"
+	"growthworkspace/scripts/workspace/terminal"
 )
 
 // completeParameters sets the parameters that the flags leave unset: the architecture of the
 // deployed functions, and the stream of an existing table. It also checks that table. A table and
 // its stream must change together, so the deployed value of the stream is ignored.
 func (d *deployer) completeParameters(ctx context.Context, s deployedStack) error {
+	if d.from != "" {
+		arch, err := os.ReadFile(filepath.Join(d.from, architectureFile))
+		if err != nil {
+			return fmt.Errorf("--from %s: --synth has not written this folder: %w", d.from, err)
+		}
+		if err := d.parameters.Set(infra.ParamArchitecture + "=" + string(arch)); err != nil {
+			return fmt.Errorf("--from %s: %s: %w", d.from, architectureFile, err)
+		}
+	}
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, valueOr(s.parameter(infra.ParamArchitecture), "arm64")})
 	}
@@ -213,7 +223,7 @@ func (d *deployer) withProfile(command string) string {
 	if d.profile == "" {
 		return command
 	}
-	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+quoteForShell(d.profile)+" AWS_REGION=")
+	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+terminal.QuoteArgument(d.profile)+" AWS_REGION=")
 }
 
 // awsFlags returns the region and the profile of this run as flags for the AWS CLI.
@@ -222,18 +232,13 @@ func (d *deployer) awsFlags() (flags string) {
 		flags = " --region " + d.account.config.Region
 	}
 	if d.profile != "" {
-		flags += " --profile " + quoteForShell(d.profile)
+		flags += " --profile " + terminal.QuoteArgument(d.profile)
 	}
 	return flags
 }
 
-// quoteForShell quotes a word for a shell command.
-func quoteForShell(word string) string {
-	if regexp.MustCompile(`^[\w.@-]+$`).MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
+// architectureFile is the file in the folder of --synth that names the architecture of its builds.
+const architectureFile = "architecture"
 
 // synthesiseOnly writes the template to the folder that --synth names.
 func (d *deployer) synthesiseOnly(ctx context.Context) (err error) {
@@ -243,6 +248,9 @@ func (d *deployer) synthesiseOnly(ctx context.Context) (err error) {
 	if d.synthDir, err = filepath.Abs(d.synthDir); err != nil {
 		return err
 	}
-	_, err = d.synthesise(ctx)
-	return err
+	if _, err = d.synthesise(ctx); err != nil {
+		return err
+	}
+	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
+	return os.WriteFile(filepath.Join(d.synthDir, architectureFile), []byte(arch), 0o644)
 }

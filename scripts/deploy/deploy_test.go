@@ -568,6 +568,7 @@ func TestErrOptions(t *testing.T) {
 		"--table: ExistingTableName must match":          {"--table", "a b"},
 		"--stack \"1st\": must be a letter":              {"--stack", "1st"},
 		"cannot be combined":                             {"--plan", "--synth", "folder"},
+		"cannot be combined with --synth or --arch":      {"--from", "folder", "--arch", "x86_64"},
 		"unknown argument \"now\"":                       {"now"},
 		"smoke must come before the flags":               {"--yes", "smoke"},
 		"to leave out; there are key, ids":               {"smoke", "--skip", "everything"},
@@ -655,6 +656,24 @@ func TestSynth(t *testing.T) {
 	w.identityError = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
 	requireContains(t, w.loggedCalls(), "aws-cdk@"+cdkVersion+" --no-notices synth growth-workspace --quiet --output ", "--context stack=growth-workspace")
+}
+
+// Ensure --from deploys what --synth has written, with the architecture of its builds, and builds
+// nothing.
+func TestFrom(t *testing.T) {
+	w := newFakeAWS(t)
+	w.statusAfterCDK = "CREATE_COMPLETE"
+	folder := t.TempDir()
+	requireContains(t, w.deploy(1, "--yes", "--from", folder), "--synth has not written this folder")
+	w.deploy(0, "--synth", folder, "--arch", "x86_64")
+	before := w.loggedCalls()
+	w.deploy(0, "--yes", "--from", folder)
+	calls := strings.TrimPrefix(w.loggedCalls(), before)
+	requireContains(t, calls, "--parameters growth-workspace:Architecture=x86_64", "execute-change-set")
+	if strings.Contains(calls, "build") || strings.Contains(calls, "synth") {
+		t.Errorf("built again: %s", calls)
+	}
+	requireContains(t, w.deploy(1, "--yes", "--from", folder, "--stack", "other"), "no template of the stack other")
 }
 
 // Ensure the shell passes on the profile unchanged when it runs a command that a deploy has

@@ -92,10 +92,7 @@ func (e evolution) check() error {
 		}
 	}
 	names := map[string]bool{}
-	for _, i := range e.table.indexes {
-		names[i.name] = true
-	}
-	for _, i := range append(slices.Clone(e.deployedIndexes), e.wantedIndexes...) {
+	for _, i := range slices.Concat(e.table.indexes, e.deployedIndexes, e.wantedIndexes) {
 		names[i.name] = true
 	}
 	if len(names) > indexesMax {

@@ -29,7 +29,7 @@ func (w simulatedAccount) clone() simulatedAccount {
 func (w simulatedAccount) evolution() evolution {
 	e := evolution{managed: w.managed, table: tableState{name: "t", status: "ACTIVE"}, deployedIndexes: indexesOf(w.template), wantedIndexes: indexesOf(w.wanted)}
 	for _, i := range indexesOf(w.table) {
-		e.table.indexes = append(e.table.indexes, tableIndex{i.indexKeys, "ACTIVE"})
+		e.table.indexes = append(e.table.indexes, index{indexKeys: i.indexKeys, status: "ACTIVE"})
 	}
 	return e
 }

@@ -110,12 +110,9 @@ func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
 		return err
 	}
 	for _, p := range changed {
-		if p.name != infra.ParamWarmReads && p.name != infra.ParamWarmWrites {
-			continue
-		}
 		wanted, _ := strconv.ParseInt(p.value, 10, 64) // Set has validated the value
 		for _, w := range table.warm {
-			if current := w.units(p.name); 0 < wanted && wanted < current {
+			if current := w.units[p.name]; 0 < wanted && wanted < current {
 				return fmt.Errorf("%s=%d: %s can already serve %d, and DynamoDB cannot lower that; choose %d or more, or 0 to leave it as it is",
 					p.name, wanted, w.name, current, current)
 			}

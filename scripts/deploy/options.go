@@ -18,7 +18,7 @@ type options struct {
 	table, arch            string
 	parameters             settings
 	planOnly, confirmed    bool
-	synthDir               string
+	synthDir, from         string        // folders with a cloud assembly, to write and to deploy
 	smoke                  *smokeOptions // the flags of the smoke command; nil for other commands
 }
 
@@ -76,6 +76,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		"their deployed values; in a new stack they have their defaults")
 	flags.BoolVar(&o.planOnly, "plan", false, "show the steps, what they change in resources and permissions, and change nothing")
 	flags.StringVar(&o.synthDir, "synth", "", "write the stack's template into this `folder`, without calling AWS")
+	flags.StringVar(&o.from, "from", "", "deploy what --synth has written into this `folder`, and build nothing")
 	err := o.parse(flags, args, errOut, helpText, func() {
 		fmt.Fprint(errOut, "\nParameters of the stack:\n")
 		for _, p := range infra.New().Parameters {
@@ -87,6 +88,9 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	}
 	if o.planOnly && o.synthDir != "" {
 		return o, errors.New("--plan and --synth cannot be combined")
+	}
+	if o.from != "" && (o.synthDir != "" || o.arch != "") {
+		return o, errors.New("--from cannot be combined with --synth or --arch: the folder has the builds of one architecture")
 	}
 	if o.arch == "amd64" { // the name that Go uses for x86_64
 		o.arch = "x86_64"

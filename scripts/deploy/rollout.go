@@ -50,8 +50,10 @@ func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) err
 	if err != nil {
 		return err
 	}
-	if s.document, err = os.ReadFile(filepath.Join(d.root, "functions", "openapi", "openapi.json")); err != nil {
-		return err
+	if d.from == "" { // otherwise the clone may have other sources
+		if s.document, err = os.ReadFile(filepath.Join(d.root, "functions", "openapi", "openapi.json")); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(d.out)
 	failure := d.runChecks(ctx, s)

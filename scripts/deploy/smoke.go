@@ -110,10 +110,7 @@ func (r smokeResponse) excerpt() string {
 
 // requireError returns an error unless the response is the given error in the envelope.
 func (r smokeResponse) requireError(code fault.Code) error {
-	var envelope struct {
-		Errors []struct{ Code, Message string }
-	}
-	if r.status != code.Status() || json.Unmarshal(r.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) || envelope.Errors[0].Message == "" {
+	if refusal, err := fault.Parse(r.body); err != nil || r.status != code.Status() || refusal.Code != code || len(refusal.Messages) != 1 || refusal.Messages[0] == "" {
 		return fmt.Errorf("the response should be %d with the code %s, and is %d %s", code.Status(), code, r.status, r.excerpt())
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,35 +21,20 @@ type tableState struct {
 	name      string
 	status    types.TableStatus
 	keys      string // the primary key
-	indexes   []tableIndex
+	indexes   []index
 	streamARN string           // the stream with old and new images; empty if the table has no such stream
 	warm      []warmThroughput // that of the table and of each index
 }
 
-// tableIndex is an index of a table in the account.
-type tableIndex struct {
-	indexKeys
-	status types.IndexStatus
-}
-
-// indexKeys identifies an index. DynamoDB cannot change any of these fields.
-type indexKeys struct {
-	name       string
-	keys       string // the key attributes, each with its key type, HASH or RANGE
-	projection string
-}
-
-// warmThroughput is the throughput that a table or an index can serve at once.
+// warmThroughput is the throughput that a table or an index can serve at once, by the parameter that
+// raises it.
 type warmThroughput struct {
-	name          string
-	reads, writes int64
+	name  string
+	units map[string]int64
 }
 
-func (w warmThroughput) units(parameter string) int64 {
-	if parameter == infra.ParamWarmReads {
-		return w.reads
-	}
-	return w.writes
+func newWarmThroughput(name string, reads, writes *int64) warmThroughput {
+	return warmThroughput{name, map[string]int64{infra.ParamWarmReads: aws.ToInt64(reads), infra.ParamWarmWrites: aws.ToInt64(writes)}}
 }
 
 // table requests the state of a table from DynamoDB.
@@ -61,33 +47,21 @@ func (a *account) table(ctx context.Context, name string) (tableState, error) {
 		return tableState{}, fmt.Errorf("read the table %s: %w", name, err)
 	}
 	t := response.Table
-	out := tableState{name: name, status: t.TableStatus, keys: schemaOf(t.KeySchema)}
+	out := tableState{name: name, status: t.TableStatus, keys: keySchema(t.KeySchema).String()}
 	if w := t.WarmThroughput; w != nil {
-		out.warm = append(out.warm, warmThroughput{"the table", aws.ToInt64(w.ReadUnitsPerSecond), aws.ToInt64(w.WriteUnitsPerSecond)})
+		out.warm = append(out.warm, newWarmThroughput("the table", w.ReadUnitsPerSecond, w.WriteUnitsPerSecond))
 	}
 	for _, i := range t.GlobalSecondaryIndexes {
-		keys := indexKeys{name: aws.ToString(i.IndexName), keys: schemaOf(i.KeySchema)}
-		if p := i.Projection; p != nil {
-			keys.projection = strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
-		}
-		out.indexes = append(out.indexes, tableIndex{keys, i.IndexStatus})
+		name := aws.ToString(i.IndexName)
+		out.indexes = append(out.indexes, index{indexKeys: keysOf(name, i.KeySchema, i.Projection), status: i.IndexStatus})
 		if w := i.WarmThroughput; w != nil {
-			out.warm = append(out.warm, warmThroughput{"the index " + keys.name, aws.ToInt64(w.ReadUnitsPerSecond), aws.ToInt64(w.WriteUnitsPerSecond)})
+			out.warm = append(out.warm, newWarmThroughput("the index "+name, w.ReadUnitsPerSecond, w.WriteUnitsPerSecond))
 		}
 	}
 	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) && s.StreamViewType == types.StreamViewTypeNewAndOldImages {
 		out.streamARN = aws.ToString(t.LatestStreamArn)
 	}
 	return out, nil
-}
-
-// schemaOf formats a key schema like that of a template.
-func schemaOf(keys []types.KeySchemaElement) string {
-	var out keySchema
-	for _, k := range keys {
-		out = append(out, struct{ AttributeName, KeyType string }{aws.ToString(k.AttributeName), string(k.KeyType)})
-	}
-	return out.String()
 }
 
 func (t tableState) exists() bool { return t.status != "" }
@@ -107,13 +81,12 @@ func (t tableState) checkUsable(table, region, wantedKeys string) error {
 }
 
 // index returns an index of the table, and reports whether there is one.
-func (t tableState) index(name string) (tableIndex, bool) {
-	for _, i := range t.indexes {
-		if i.name == name {
-			return i, true
-		}
+func (t tableState) index(name string) (index, bool) {
+	n := slices.IndexFunc(t.indexes, func(i index) bool { return i.name == name })
+	if n < 0 {
+		return index{}, false
 	}
-	return tableIndex{}, false
+	return t.indexes[n], true
 }
 
 // pendingChanges describes what DynamoDB is changing in the table. It is empty if the table is

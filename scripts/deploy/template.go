@@ -8,17 +8,36 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"growthworkspace/infra"
 )
 
 // template is a CloudFormation template as a JSON object.
 type template map[string]any
 
-// index is a global secondary index in a template.
+// index is a global secondary index, in a template or in the account.
 type index struct {
 	indexKeys
-	definition map[string]any   // the element of GlobalSecondaryIndexes
-	attributes []map[string]any // the definitions of its key attributes
+	status     types.IndexStatus // in the account
+	definition map[string]any    // in a template: the element of GlobalSecondaryIndexes
+	attributes []map[string]any  // in a template: the definitions of its key attributes
+}
+
+// indexKeys identifies an index. DynamoDB cannot change any of these fields.
+type indexKeys struct {
+	name       string
+	keys       string // the key attributes, each with its key type, HASH or RANGE
+	projection string
+}
+
+func keysOf(name string, keys keySchema, p *types.Projection) indexKeys {
+	out := indexKeys{name: name, keys: keys.String()}
+	if p != nil {
+		out.projection = strings.Join(append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...), " ")
+	}
+	return out
 }
 
 // core returns the members of the definition that do not refer to anything in the template.
@@ -70,24 +89,19 @@ type tableProperties struct {
 	LocalSecondaryIndexes  []struct{ KeySchema keySchema }
 }
 
-// keySchema is the schema of a key in a template.
-type keySchema []struct{ AttributeName, KeyType string }
+// keySchema is the schema of a key. A template has the same names as the SDK.
+type keySchema []types.KeySchemaElement
 
 func (k keySchema) String() string {
 	var parts []string
 	for _, key := range k {
-		parts = append(parts, key.AttributeName+" "+key.KeyType)
+		parts = append(parts, aws.ToString(key.AttributeName)+" "+string(key.KeyType))
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (k keySchema) contains(attribute any) bool {
-	for _, key := range k {
-		if key.AttributeName == attribute {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k, func(key types.KeySchemaElement) bool { return aws.ToString(key.AttributeName) == attribute })
 }
 
 // table returns the keys and indexes of the template's table.
@@ -117,17 +131,13 @@ func (t template) indexes() (out []index, err error) {
 		var i struct {
 			IndexName  string
 			KeySchema  keySchema
-			Projection struct {
-				ProjectionType   string
-				NonKeyAttributes []string
-			}
+			Projection *types.Projection
 		}
 		if err := decodeInto(definition, &i); err != nil {
 			return nil, err
 		}
 		attributes := slices.DeleteFunc(slices.Clone(p.AttributeDefinitions), func(a map[string]any) bool { return !i.KeySchema.contains(a["AttributeName"]) })
-		projection := strings.Join(append([]string{i.Projection.ProjectionType}, i.Projection.NonKeyAttributes...), " ")
-		out = append(out, index{indexKeys{i.IndexName, i.KeySchema.String(), projection}, definition, attributes})
+		out = append(out, index{indexKeys: keysOf(i.IndexName, i.KeySchema, i.Projection), definition: definition, attributes: attributes})
 	}
 	return out, nil
 }

@@ -77,7 +77,7 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	default:
 		k.company = text(items[0]["id"])
 	}
-	k.page = k.send(request{method: http.MethodGet, path: "/openapi.json", header: map[string]string{"Authorization": ""}})
+	k.page = k.do(http.MethodGet, "/openapi.json", "", "Authorization", "")
 	if k.document, err = parseDocument(k.page.Body); err != nil {
 		return nil, fmt.Errorf("GET %s/openapi.json (%d) has no OpenAPI document: %w", o.BaseURL, k.page.Status, err)
 	}
@@ -94,12 +94,6 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 // lacks reports whether the service says that the key may not use an operation.
 func (k *runner) lacks(op operation) bool { return k.scopes != nil && !op.isOpenTo(k.scopes) }
 
-// request is a request with the key of the run.
-type request struct {
-	method, path, body string            // the path is below the base URL
-	header             map[string]string // replaces the headers that are sent by default; an empty value removes one
-}
-
 // response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
 	client.Response
@@ -110,32 +104,25 @@ type response struct {
 // headersKey is the key of the headers of a request in its context.
 type headersKey struct{}
 
-// send sends a request. The client waits and repeats it if the quota is used up. send fails the rule
-// if the service does not respond.
-func (k *runner) send(q request) response {
-	r := client.Request{Method: q.method, Path: q.path}
-	if q.body != "" {
-		r.Body = []byte(q.body)
+// do sends a request with the key of the run to a path below the base URL. header alternates between
+// names and values, which replace the headers that are sent by default; an empty value removes one.
+// The client waits and repeats the request if the quota is used up. do fails the rule if the service
+// does not respond.
+func (k *runner) do(method, path, body string, header ...string) response {
+	r := client.Request{Method: method, Path: path}
+	if body != "" {
+		r.Body = []byte(body)
 	}
-	out := response{request: q.method + " " + q.path}
+	out := response{request: method + " " + path}
 	if k.company != "" {
 		out.request = strings.Replace(out.request, k.company, "{companyId}", 1)
 	}
 	// The status decides, not the error: an error response is what many rules require.
-	_, out.err = k.client.Do(context.WithValue(k.ctx, headersKey{}, q.header), r, client.Into(&out.Response))
+	_, out.err = k.client.Do(context.WithValue(k.ctx, headersKey{}, header), r, client.Into(&out.Response))
 	if out.Status == 0 {
 		k.fail("%s: no response: %v", out.request, out.err)
 	}
 	return out
-}
-
-// do is like send. header alternates between names and values.
-func (k *runner) do(method, path, body string, header ...string) response {
-	q := request{method: method, path: path, body: body, header: map[string]string{}}
-	for i := 0; i+1 < len(header); i += 2 {
-		q.header[header[i]] = header[i+1]
-	}
-	return k.send(q)
 }
 
 func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
@@ -150,11 +137,11 @@ type observer struct {
 // RoundTrip sends a request.
 func (t observer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	replaced, _ := r.Context().Value(headersKey{}).(map[string]string)
-	for name, value := range replaced {
-		r.Header.Del(name)
-		if value != "" {
-			r.Header.Set(name, value)
+	replaced, _ := r.Context().Value(headersKey{}).([]string)
+	for pair := range slices.Chunk(replaced, 2) {
+		r.Header.Del(pair[0])
+		if pair[1] != "" {
+			r.Header.Set(pair[0], pair[1])
 		}
 	}
 	got, err := t.next.RoundTrip(r)
@@ -257,7 +244,7 @@ func envelope(body []byte) (code string, messages []string, err error) {
 func (k *runner) requireError(r response, code fault.Code, wantText string) {
 	k.checkCount++
 	if r.Status == 0 {
-		return // send has already reported the failure
+		return // do has already reported the failure
 	}
 	got, messages, err := envelope(r.Body)
 	switch {
@@ -277,7 +264,7 @@ func (k *runner) requireError(r response, code fault.Code, wantText string) {
 func (k *runner) requireObject(r response) (body map[string]any, ok bool) {
 	k.checkCount++
 	if r.Status == 0 {
-		return nil, false // send has already reported the failure
+		return nil, false // do has already reported the failure
 	}
 	if r.Status != http.StatusOK {
 		_, messages, _ := envelope(r.Body) // ignore the error: messages is nil if the body is not an envelope

@@ -15,13 +15,11 @@ import (
 // toolsPath is the path of the MCP endpoint.
 const toolsPath = "/mcp"
 
-// mcpHeaders are the headers of messages to the MCP endpoint. Its revision needs no session.
-var mcpHeaders = map[string]string{"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-06-18"}
-
-// callMCP sends a message to the MCP endpoint and returns its result.
+// callMCP sends a message to the MCP endpoint and returns its result. The revision of the protocol
+// needs no session.
 func (k *runner) callMCP(method string, params any) (result map[string]any, err error) {
 	body := encode(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	got := k.send(request{http.MethodPost, toolsPath, body, mcpHeaders})
+	got := k.do(http.MethodPost, toolsPath, body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-06-18")
 	if result, _ = got.object()["result"].(map[string]any); result == nil {
 		return nil, fmt.Errorf("POST %s %s: %d %s", toolsPath, method, got.Status, got.Body)
 	}

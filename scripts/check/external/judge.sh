@@ -105,6 +105,19 @@ wait_for() { # wait_for PROCESS FILE LOG [TEXT]
   done
 }
 
+# program builds a program of this repository as $tmp/NAME. CI has built all of them once for all
+# judges, in the folder JUDGE_PROGRAMS.
+program() { # program NAME...: the folders in scripts
+  local name
+  for name; do
+    if [ -n "${JUDGE_PROGRAMS-}" ]; then
+      ln -sf "$JUDGE_PROGRAMS/$name" "$tmp/$name" || return
+    else
+      go build -o "$tmp/$name" "./scripts/$name" || return
+    fi
+  done
+}
+
 # start runs a command of the workspace that prints one line of JSON when it is ready, and waits for it.
 start() { # start FILE ARGUMENT...
   local file=$1
@@ -119,7 +132,7 @@ start() { # start FILE ARGUMENT...
 serve() {
   [ -z "$served" ] || return 0
   served=yes
-  go build -o "$tmp/workspace" ./scripts/workspace || return
+  program workspace || return
   start "$tmp/serve" serve --addr 127.0.0.1:0 --data "$tmp/data" || return
   JUDGE_STUDIO=$(json studioUrl <"$tmp/serve") JUDGE_COMPANY=$(json companyId <"$tmp/serve") || return
   JUDGE_KEY=$(json key <"$tmp/serve") JUDGE_URL=$(json baseUrl <"$tmp/serve") || return

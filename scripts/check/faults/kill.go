@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -19,7 +18,7 @@ var killSizes = []int{0, 1, 99, 100, 101, 1000}
 // publish of the board took. kills is the number of kills that must interrupt a publish; a kill
 // after the response does not count.
 func checkKills(ctx context.Context, t *checkRun, kills int, sizes []int) (err error) {
-	k := &killer{checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
+	k := &killer{checkRun: t, writers: newItemWriters()}
 	if k.process, err = t.startServer(ctx); err != nil {
 		return err
 	}
@@ -30,9 +29,11 @@ func checkKills(ctx context.Context, t *checkRun, kills int, sizes []int) (err e
 			return err
 		}
 	}
-	if k.ledger.client, err = t.companyWithBoard(ctx, ""); err != nil {
+	c, err := t.companyWithBoard(ctx, "")
+	if err != nil {
 		return err
 	}
+	k.writersCompany = c.company
 	for n := 0; k.killed < kills; n++ {
 		if n > 20*kills+20 {
 			return fmt.Errorf("only %d of %d kills came before the publish was done", k.killed, n)
@@ -44,21 +45,22 @@ func checkKills(ctx context.Context, t *checkRun, kills int, sizes []int) (err e
 			break // the board is in an unknown state
 		}
 	}
-	if err := k.ledger.verify(ctx, t); err != nil {
+	if err := k.writers.verify(ctx, t, k.writersCompany.id); err != nil {
 		return err
 	}
 	t.addFigure("%d kills in the middle of publishes of %v items", k.killed, sizes)
 	t.addFigure("%d left the old state and %d the new", k.oldVersions, k.killed-k.oldVersions)
-	t.addFigure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
+	t.addFigure("%d interrupted publishes acknowledged, %d items written beside them", k.acknowledged, len(k.writers.acknowledged))
 	t.addFigure("%d later publishes retried after a 500", k.retries)
 	return nil
 }
 
 type killer struct {
 	*checkRun
-	process *server
-	boards  []*sizedBoard
-	ledger  writeLedger
+	process        *server
+	boards         []*sizedBoard
+	writers        *itemWriters
+	writersCompany company
 
 	killed, oldVersions, acknowledged, retries int
 }
@@ -133,7 +135,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) (err erro
 	var duration time.Duration // of the publish, set before responded receives
 	responded := make(chan bool, 1)
 	c := newClient(k.process.base, a.company)
-	stopWriting := k.ledger.startWriting(ctx, k.process.base)
+	stopWriting := k.writers.start(ctx, k.writersCompany, k.process)
 	go func() {
 		begin := time.Now()
 		out, err := c.call(ctx, http.MethodPost, publishPath, nil)
@@ -171,57 +173,4 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) (err erro
 		return nil
 	}
 	return k.publish(ctx, a)
-}
-
-// ledgerWriters is the number of clients that write items during a publish.
-const ledgerWriters = 2
-
-// writeLedger writes items while processes are killed, and remembers the acknowledged writes.
-type writeLedger struct {
-	client       *client
-	mu           sync.Mutex
-	serial       atomic.Int64      // makes each title different
-	acknowledged map[string]string // the title of each acknowledged item, by the item's id
-}
-
-// startWriting starts clients that write until stop is called. stop waits for their last responses.
-// A client also stops if its server does not respond.
-func (l *writeLedger) startWriting(ctx context.Context, base string) (stop func()) {
-	var ended atomic.Bool
-	var wait sync.WaitGroup
-	c := newClient(base, l.client.company)
-	for range ledgerWriters {
-		wait.Go(func() {
-			for !ended.Load() {
-				title := fmt.Sprintf("Write %d", l.serial.Add(1))
-				out, err := c.call(ctx, http.MethodPost, itemsPath, map[string]any{"title": title})
-				if err != nil {
-					return
-				}
-				var item struct{ ID string }
-				if out.status == http.StatusOK && out.decode(&item) == nil {
-					l.mu.Lock()
-					l.acknowledged[item.ID] = title
-					l.mu.Unlock()
-				}
-			}
-		})
-	}
-	return func() { ended.Store(true); wait.Wait() }
-}
-
-// verify requires that every acknowledged write is stored.
-func (l *writeLedger) verify(ctx context.Context, t *checkRun) error {
-	items, err := export[item](ctx, t.testbed, l.client.id, "item")
-	if err != nil {
-		return err
-	}
-	stored := map[string]string{}
-	for _, i := range items {
-		stored[i.ID] = i.Title
-	}
-	for id, title := range l.acknowledged {
-		t.require(stored[id] == title, "the acknowledged write %q of %s is lost", title, id)
-	}
-	return nil
 }

@@ -318,54 +318,48 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// slowReaders starts clients that request large responses and do not read them.
-func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+// startReaders starts 200 clients that request the largest page of a list, read nothing and, after
+// the given time, disconnect and start again. It counts the connections, on each of which a client
+// sends the given number of requests.
+func (l *loadedServer) startReaders(ctx context.Context, requests int, connected time.Duration, sent *atomic.Int64) (stop func()) {
 	const clients = 200
-	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
-		l.company.id, l.company.key)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		repeatFor(ctx, clients, p.caseDuration, func(ctx context.Context, _ int) {
-			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
+	request := fmt.Sprintf("GET /v1/companies/%s/%s?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+		l.company.id, itemsPath, l.company.key)
+	ctx, cancel := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		repeatFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
+			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, requests)), func(c net.Conn) {
 				if tcp, ok := c.(*net.TCPConn); ok {
 					_ = tcp.SetReadBuffer(4 << 10)
 				}
-				<-ctx.Done()
+				sent.Add(1)
+				select {
+				case <-ctx.Done():
+				case <-time.After(connected):
+				}
 			})
 		})
-	}()
+	})
+	return func() { cancel(); wait.Wait() }
+}
+
+// slowReaders measures how fast a polite client can read while others stay connected and read
+// nothing.
+func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+	var sent atomic.Int64
+	stop := l.startReaders(ctx, 20, time.Hour, &sent)
 	durations := l.measureReads(ctx, p.caseDuration, false)
-	<-ended
-	l.addFigure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(durations)))
+	stop()
+	l.addFigure("a polite client's median %.1f ms beside %d connections on which nobody reads", milliseconds(median(durations)), sent.Load())
 	return nil
 }
 
-// reconnectingSlowReaders starts clients that request the largest page of a list, do not read the
-// response, disconnect, and start again.
+// reconnectingSlowReaders compares a polite client's response times without and with clients that
+// read nothing, disconnect, and start again.
 func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
-	const clients, connectionTime = 200, 200 * time.Millisecond
-	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
-		l.company.id, l.company.key)
 	quiet, loud, requests := l.compareUnderLoad(ctx, p, func(ctx context.Context, sent *atomic.Int64) (stop func()) {
-		ctx, cancel := context.WithCancel(ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			repeatFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
-				l.sendRaw(ctx, bytes.NewBufferString(request), func(c net.Conn) {
-					if tcp, ok := c.(*net.TCPConn); ok {
-						_ = tcp.SetReadBuffer(4 << 10)
-					}
-					sent.Add(1)
-					select {
-					case <-ctx.Done():
-					case <-time.After(connectionTime):
-					}
-				})
-			})
-		}()
-		return func() { cancel(); <-ended }
+		return l.startReaders(ctx, 1, 200*time.Millisecond, sent)
 	})
 	l.addFigure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), requests)
 	return nil

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // bundled is set by the linker if this program is released with an engine in the same folder
@@ -49,11 +46,6 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 		return nil, unusableError("cannot be read (%s)", err)
 	}
 	defer f.Close()
-	var head [headBytes]byte
-	_, _ = io.ReadFull(f, head[:]) // a file that is too short fails a later check
-	if platform := binaryPlatform(head[:]); platform != "" && !strings.Contains(platform, h.platform()) {
-		return nil, unusableError("is for %s and this machine is %s: download the archive for %s", platform, h.platform(), h.platform())
-	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, unusableError("cannot be read (%s)", err)
@@ -62,7 +54,6 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 		return nil, unusableError("is not executable: run chmod +x on it")
 	}
 	sum := sha256.New()
-	sum.Write(head[:min(info.Size(), headBytes)])
 	if _, err := io.Copy(sum, f); err != nil {
 		return nil, unusableError("cannot be read (%s)", err)
 	}
@@ -78,7 +69,7 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 	case want == "":
 		return nil, unusableError("does not run (%s)", err)
 	}
-	return nil, unusableError("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
+	return nil, unusableError("is damaged, or for another system than %s: its SHA-256 is %s, and that of %s is %s", h.platform(), got, engineTitles[Dynoxide], want)
 }
 
 // Describe returns a description, for the user, of the engine that this program would start and
@@ -115,22 +106,4 @@ func (h *host) missingBundledText() string {
 		return ""
 	}
 	return path + " is missing: keep it in the folder of this program, or unpack the whole archive again; otherwise, "
-}
-
-// headBytes is the number of bytes at the beginning of a program that binaryPlatform needs.
-const headBytes = 20
-
-// binaryPlatform returns the platform of a program with the given first bytes. If the bytes match
-// several platforms, it returns all of them; if none, it returns "".
-func binaryPlatform(head []byte) string {
-	little := binary.LittleEndian
-	switch {
-	case bytes.HasPrefix(head, []byte("\x7fELF")):
-		return map[uint16]string{62: "linux/amd64", 183: "linux/arm64"}[little.Uint16(head[18:])]
-	case bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}):
-		return map[uint32]string{0x01000007: "darwin/amd64", 0x0100000c: "darwin/arm64"}[little.Uint32(head[4:])]
-	case bytes.HasPrefix(head, []byte("MZ")):
-		return "windows/amd64 or windows/arm64"
-	}
-	return ""
 }

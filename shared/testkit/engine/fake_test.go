@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -134,6 +135,15 @@ func runFakeCaller(socket string) {
 	}
 	fmt.Println(err)
 	os.Exit(0)
+}
+
+// writeProgram writes a file that the test may execute. It holds the lock that keeps other
+// goroutines from starting a process. Otherwise, such a process could inherit the open file, and the
+// system refuses to execute a file that is open for writing (text file busy).
+func writeProgram(path, text string, mode fs.FileMode) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, []byte(text), mode)
 }
 
 // emptyHost returns a machine with nothing on PATH and no cache.

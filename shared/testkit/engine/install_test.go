@@ -77,7 +77,7 @@ func toolHost(t *testing.T, scripts map[string]string) *host {
 	}
 	bin, cache := t.TempDir(), t.TempDir()
 	for name, script := range scripts {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		if err := writeProgram(filepath.Join(bin, name), "#!/bin/sh\n"+script, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,17 +30,19 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 	limit := &limitedReader{in: text}
 	w := elementWalk{d: json.NewDecoder(limit), limit: limit, elements: elements, numbers: map[string]int{}}
 	w.d.UseNumber()
-	for values := 0; ; values++ {
-		err := w.value("")
-		switch {
-		case errors.Is(err, io.EOF) && values > 0:
-			return w.found, nil
-		case errors.Is(err, io.EOF):
-			return false, errors.New("is empty")
-		case err != nil:
+	values := 0
+	for ; w.more(); values++ {
+		if err := w.value("", true); err != nil {
 			return w.found, w.explain(err)
 		}
 	}
+	if _, err := w.token(); !errors.Is(err, io.EOF) { // reading has failed, or the file does not end here
+		return w.found, w.explain(err)
+	}
+	if values == 0 {
+		return false, errors.New("is empty")
+	}
+	return w.found, nil
 }
 
 type elementWalk struct {
@@ -48,7 +50,7 @@ type elementWalk struct {
 	limit    *limitedReader
 	elements Elements
 	numbers  map[string]int
-	depth    int // the nesting depth after the last token
+	depth    int
 	found    bool
 }
 
@@ -77,16 +79,65 @@ func (w *elementWalk) explain(err error) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
 }
 
-func (w *elementWalk) value(path string) error {
+// value reads a value. If isKnown is false, none of the arrays is at the path or below it.
+func (w *elementWalk) value(path string, isKnown bool) error {
+	token, err := w.token()
+	start, isNested := token.(json.Delim)
+	if err != nil || !isNested {
+		return err
+	}
+	if w.depth++; w.depth > jsonDepthMax {
+		return errTooDeep
+	}
+	visit := w.elements[path]
+	if !isKnown || start == '{' {
+		visit = nil
+	}
+	w.found = w.found || visit != nil
+	for w.more() {
+		switch {
+		case visit != nil:
+			err = w.element(path, visit)
+		case start == '{':
+			err = w.property(path, isKnown)
+		default:
+			err = w.value(path, isKnown)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.depth--
+	_, err = w.token()
+	return err
+}
+
+// property reads a property of the object at a path.
+func (w *elementWalk) property(path string, isKnown bool) error {
 	token, err := w.token()
 	if err != nil {
 		return err
 	}
-	switch token {
-	case json.Delim('['):
-		return w.array(path)
-	case json.Delim('{'):
-		return w.object(path)
+	if name, _ := token.(string); isKnown {
+		path = strings.TrimPrefix(path+"."+name, ".")
+		isKnown = false
+		for wanted := range w.elements {
+			isKnown = isKnown || strings.HasPrefix(wanted+".", path+".")
+		}
+	}
+	return w.value(path, isKnown)
+}
+
+// element reads an element of one of the arrays.
+func (w *elementWalk) element(path string, visit func(int, json.RawMessage) error) error {
+	var element json.RawMessage
+	w.limit.left = elementBytesMax
+	if err := w.d.Decode(&element); err != nil {
+		return err
+	}
+	w.numbers[path]++
+	if err := visit(w.numbers[path], element); err != nil {
+		return visitError{err}
 	}
 	return nil
 }
@@ -94,100 +145,14 @@ func (w *elementWalk) value(path string) error {
 // token reads a token of at most elementBytesMax bytes.
 func (w *elementWalk) token() (json.Token, error) {
 	w.limit.left = elementBytesMax
-	token, err := w.d.Token()
-	switch token {
-	case json.Delim('['), json.Delim('{'):
-		if w.depth++; w.depth > jsonDepthMax {
-			return nil, errTooDeep
-		}
-	case json.Delim(']'), json.Delim('}'):
-		w.depth--
-	}
-	return token, err
+	return w.d.Token()
 }
 
-// more reports whether the array or object has another element. It also returns false if reading
-// fails.
+// more reports whether the file, array or object has another element. It also returns false if
+// reading fails.
 func (w *elementWalk) more() bool {
 	w.limit.left = elementBytesMax
 	return w.d.More()
-}
-
-func (w *elementWalk) object(path string) error {
-	for w.more() {
-		token, err := w.token()
-		if err != nil {
-			return unexpectedEnd(err)
-		}
-		name, _ := token.(string)
-		if path != "" {
-			name = path + "." + name
-		}
-		if w.leadsToElements(name) {
-			err = w.value(name)
-		} else {
-			err = w.skip()
-		}
-		if err != nil {
-			return unexpectedEnd(err)
-		}
-	}
-	_, err := w.token()
-	return unexpectedEnd(err)
-}
-
-func (w *elementWalk) array(path string) error {
-	visit := w.elements[path]
-	w.found = w.found || visit != nil
-	for w.more() {
-		if visit == nil {
-			if err := w.value(path); err != nil {
-				return unexpectedEnd(err)
-			}
-			continue
-		}
-		var element json.RawMessage
-		w.limit.left = elementBytesMax
-		if err := w.d.Decode(&element); err != nil {
-			return unexpectedEnd(err)
-		}
-		w.numbers[path]++
-		if err := visit(w.numbers[path], element); err != nil {
-			return visitError{err}
-		}
-	}
-	_, err := w.token()
-	return unexpectedEnd(err)
-}
-
-// skip reads a value and discards it.
-func (w *elementWalk) skip() error {
-	for depth := w.depth; ; {
-		if _, err := w.token(); err != nil {
-			return err
-		}
-		if w.depth == depth {
-			return nil
-		}
-	}
-}
-
-// leadsToElements reports whether one of the arrays is at path or below it.
-func (w *elementWalk) leadsToElements(path string) bool {
-	for wanted := range w.elements {
-		if wanted == path || strings.HasPrefix(wanted, path+".") {
-			return true
-		}
-	}
-	return false
-}
-
-// unexpectedEnd turns io.EOF into io.ErrUnexpectedEOF, for a file that ends inside a value.
-func unexpectedEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 var errTooLong = errors.New("the element is too long")

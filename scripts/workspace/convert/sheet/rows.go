@@ -236,9 +236,11 @@ func (r *rowConverter) setMetrics() error {
 	slices.SortFunc(r.metrics, func(a, b metricColumn) int { return a.index - b.index })
 	for flag, values := range map[string]map[string]string{"scale": r.Scales, "unit": r.Units, "currency": r.Currencies, "aggregation": r.Aggregations} {
 		for column := range values {
-			if column != "" && !slices.ContainsFunc(r.metrics, func(c metricColumn) bool {
+			isMetric := func(c metricColumn) bool {
 				return strings.EqualFold(r.table.Header[c.index], tabular.CleanHeading(column))
-			}) {
+			}
+			isElsewhere := r.known != nil && !hasColumn(r.table, column) // a preset's file may have several tables
+			if column != "" && !isElsewhere && !slices.ContainsFunc(r.metrics, isMetric) {
 				return fmt.Errorf("--%s %s: is not a column of --metric", flag, column)
 			}
 		}
@@ -251,9 +253,10 @@ func (r *rowConverter) addMetric(column, key string) error {
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.Column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
-	if text := forColumn(r.Scales, column); text != "" {
-		if c.scale, err = parseScale(text); err != nil {
+	s := r.seriesOf(column)
+	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.Column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: s.unit == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
+	if s.scale != "" {
+		if c.scale, err = parseScale(s.scale); err != nil {
 			return err
 		}
 	}
@@ -262,16 +265,15 @@ func (r *rowConverter) addMetric(column, key string) error {
 		c.columnsByField["metricKey"] = r.table.Heading(at)
 	}
 	r.metrics = append(r.metrics, c)
-	return r.emitDefinition(column, key, c)
+	return r.emitDefinition(s, key, c)
 }
 
 // unitMinor is the unit for amounts of money.
 const unitMinor = "currency_minor"
 
 // emitDefinition emits the definition of a metric if its unit or aggregation is known.
-func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error {
-	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
-	if unit == "" && aggregation == "" || r.defined[key] {
+func (r *rowConverter) emitDefinition(s series, key string, c metricColumn) error {
+	if s.unit == "" && s.aggregation == "" || r.defined[key] {
 		return nil
 	}
 	if key == "" {
@@ -280,11 +282,11 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 	fields := map[string]any{
 		"id": digestID(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.Header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
-	if unit != "" {
-		fields["unit"] = unit
+	if s.unit != "" {
+		fields["unit"] = s.unit
 	}
-	if aggregation != "" {
-		fields["aggregation"] = aggregation
+	if s.aggregation != "" {
+		fields["aggregation"] = s.aggregation
 	}
 	columnsByField := maps.Clone(c.columnsByField)
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {

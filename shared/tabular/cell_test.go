@@ -1,13 +1,8 @@
 package tabular
 
 import (
-	"archive/zip"
 	"errors"
-	"hash/crc32"
-	"io"
 	"math/big"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -312,69 +307,30 @@ func TestColumnOfDates(t *testing.T) {
 	}
 }
 
-// Ensure a cell belongs to the day that it names in every zone, even if a clock change skips
-// midnight on that day. The short form reads only the midnights that do not exist.
-func TestDaysOfEveryZone(t *testing.T) {
+// Ensure a cell belongs to the day that it names, even if a clock change skips midnight on that day.
+func TestMissingMidnights(t *testing.T) {
 	t.Parallel()
-	missing := 0
-	eachZone(t, func(name string, zone *time.Location) {
-		r := NewDates(Format{}, zone, nil)
-		for day := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2027; day = day.AddDate(0, 0, 1) {
-			local := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
-			exists := local.Hour() == 0
+	for _, name := range []string{"America/Santiago", "America/Havana", "America/Asuncion", "Africa/Cairo", "Asia/Beirut"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := 0
+		for day := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2027; day = day.AddDate(0, 0, 1) {
+			exists := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone).Hour() == 0
 			if !exists {
 				missing++
-			} else if testing.Short() {
-				continue
 			}
 			for _, clock := range []string{"", " 00:00:00", "T00:30"} {
 				cell := day.Format(time.DateOnly) + clock
-				date, err := r.Read(cell)
+				date, err := NewDates(Format{}, zone, nil).Read(cell)
 				if local := date.Time.In(zone); err != nil || !date.Day.Equal(day) || local.Day() != day.Day() || local.Hour() > 3 || exists && clock != "T00:30" && local.Hour() != 0 {
 					t.Fatalf("%s in %s: the day %s, the time %s, %v", cell, name, date.Day.Format(time.DateOnly), local, err)
 				}
 			}
 		}
-	})
-	if missing < 20 { // Santiago alone has ten
-		t.Errorf("%d midnights do not exist, want those of Santiago, Havana, Asuncion and others", missing)
-	}
-}
-
-// eachZone calls visit for each time zone that comes with Go, once for zones with the same rules.
-func eachZone(t *testing.T, visit func(name string, zone *time.Location)) {
-	t.Helper()
-	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output() // a test built with -trimpath does not know it
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	known := map[uint32]bool{}
-	for _, f := range archive.File {
-		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
+		if missing == 0 {
+			t.Errorf("%s skips no midnight, so it tests nothing", name)
 		}
-		data, err := io.ReadAll(in)
-		if err := errors.Join(err, in.Close()); err != nil {
-			t.Fatal(err)
-		}
-		sum := crc32.ChecksumIEEE(data)
-		if len(data) == 0 || known[sum] {
-			continue
-		}
-		known[sum] = true
-		zone, err := time.LoadLocationFromTZData(f.Name, data)
-		if err != nil {
-			t.Fatal(f.Name, err)
-		}
-		visit(f.Name, zone)
-	}
-	if len(known) < 100 {
-		t.Errorf("%d zones, want all", len(known))
 	}
 }

@@ -40,19 +40,18 @@ func readGooglePlay(in Input, out Reviews) error {
 	if err != nil {
 		return err
 	}
-	head := make([]byte, 1)
-	if _, err := io.ReadFull(text, head); errors.Is(err, io.EOF) {
+	source := NewSource(text)
+	head, err := source.in.Peek(1)
+	if errors.Is(err, io.EOF) {
 		return errors.New("is empty")
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	if strings.ContainsAny(string(head), "{[ \n\r\t") {
 		return readPlayAPI(in, out)
 	}
-	if text, err = in.uncheckedText(); err != nil {
-		return err
-	}
-	t, err := OpenTable(NewSource(text), "")
+	t, err := OpenTable(source, "")
 	if err != nil {
 		return err
 	}

@@ -249,19 +249,28 @@ func TestColumnOfNumbers(t *testing.T) {
 		{[]string{"1.204", "n/a", "5"}, `"1.204" could be 1204 or 1.204 is empty 5`},
 		{[]string{"1,204", "1.5", "1,5"}, `1204 1.5 "1,5" has the decimal separator ",", but another number of the column has "."`},
 	} {
-		r := NewNumbers("", slices.Values(tt.cells))
-		var got []string
-		for _, cell := range tt.cells {
-			n, err := r.Read(cell)
-			if err != nil {
-				n.Text = err.Error()
-			}
-			got = append(got, n.Text)
-		}
-		if strings.Join(got, " ") != tt.want {
+		numbers := NewNumbers("", slices.Values(tt.cells))
+		got := readColumn(tt.cells, func(cell string) (string, error) {
+			n, err := numbers.Read(cell)
+			return n.Text, err
+		})
+		if got != tt.want {
 			t.Errorf("%q: %q, want %s", tt.cells, got, tt.want)
 		}
 	}
+}
+
+// readColumn returns what each cell is read as, or its error.
+func readColumn(cells []string, read func(string) (string, error)) string {
+	var got []string
+	for _, cell := range cells {
+		text, err := read(cell)
+		if err != nil {
+			text = err.Error()
+		}
+		got = append(got, text)
+	}
+	return strings.Join(got, " ")
 }
 
 // Ensure a column of dates is decided as a whole, and each format that an error names gives the
@@ -277,17 +286,12 @@ func TestColumnOfDates(t *testing.T) {
 		{[]string{"08.08.2026", "01.10.2026"}, `2026-08-08 "01.10.2026" could be 1 October or 10 January`},
 		{[]string{"13/10/2026", "10/13/2026"}, `2026-10-13 "10/13/2026" has the month first, but another date of the column has the day first`},
 	} {
-		r := newDates(t, "", "UTC", tt.cells)
-		var got []string
-		for _, cell := range tt.cells {
-			date, err := r.Read(cell)
-			if err != nil {
-				got = append(got, err.Error())
-				continue
-			}
-			got = append(got, date.Day.Format(time.DateOnly))
-		}
-		if strings.Join(got, " ") != tt.want {
+		dates := newDates(t, "", "UTC", tt.cells)
+		got := readColumn(tt.cells, func(cell string) (string, error) {
+			date, err := dates.Read(cell)
+			return date.Day.Format(time.DateOnly), err
+		})
+		if got != tt.want {
 			t.Errorf("%q: %q, want %s", tt.cells, got, tt.want)
 		}
 	}

@@ -30,20 +30,12 @@ const reasonOtherTable = "files of the archive other than that of visitors, whic
 
 // convertPlausible converts the visitors file, either in an archive or on its own.
 func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
-	m, err := plausible.check(m)
-	if err != nil {
-		return err
-	}
 	magic := make([]byte, len(tabular.ZipMagic))
 	if _, err := in.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read: %w", err)
 	}
 	if string(magic) != tabular.ZipMagic {
-		text, err := tabular.OpenText(in, m.Encoding)
-		if err != nil {
-			return err
-		}
-		return plausible.convert(ctx, text, "", m, out)
+		return plausible.convertFile(ctx, in, m, out)
 	}
 	archive, err := zip.NewReader(in, in.Size)
 	if err != nil {

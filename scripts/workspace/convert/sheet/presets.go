@@ -84,9 +84,22 @@ func (p preset) check(m mapping) (mapping, error) {
 
 const reasonNoDay = "rows of tables without a day (a column Nth day or Date)"
 
+// convertFile converts the tables of a file that is not in an archive.
+func (p preset) convertFile(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
+	text, err := tabular.OpenText(in, m.Encoding)
+	if err != nil {
+		return err
+	}
+	return p.convert(ctx, text, "", m, out)
+}
+
 // convert converts the tables of a file that have a column of days. suffix is appended to headings
 // in messages.
 func (p preset) convert(ctx context.Context, text io.Reader, suffix string, m mapping, out *convert.Output) error {
+	m, err := p.check(m)
+	if err != nil {
+		return err
+	}
 	period := &reportPeriod{}
 	s := tabular.NewSource(text)
 	s.Comment, s.HasTables, s.OnComment, s.Skip, s.Encoding, s.NamesFlags, s.Nearest = p.comment, p.comment != "", period.readComment, m.SkipLines, m.Encoding, true, schema.Nearest

@@ -237,16 +237,6 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Ensure that a row whose cells contain line breaks counts as one row in the row numbers of
-// problems.
-func TestRowsOfCellsWithLineBreaks(t *testing.T) {
-	text := "Text,Stars\n\"two\nlines\",5\n\n\"three\n\nlines\",6\n"
-	_, problems, err := run(t, "csv", text, "--type", "feedback", "--map", "body=Text,rating=Stars", "--set", "source=app_store")
-	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 4, column Stars: ") {
-		t.Errorf("problems %q, %v", problems, err)
-	}
-}
-
 // Ensure rows become valid records of types other than metric points. Converting the rows again
 // must give the same ids.
 func TestRecords(t *testing.T) {

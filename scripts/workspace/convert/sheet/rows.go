@@ -52,7 +52,7 @@ type rowConverter struct {
 
 type fieldColumn struct {
 	index   int
-	field   field
+	field   *field
 	numbers *tabular.Numbers
 	dates   *tabular.Dates
 }
@@ -167,7 +167,7 @@ func (r *rowConverter) setColumns() error {
 	return nil
 }
 
-func (r *rowConverter) addColumn(index int, f field) {
+func (r *rowConverter) addColumn(index int, f *field) {
 	cells := r.table.Column(index)
 	r.columns = append(r.columns, fieldColumn{index, f, tabular.NewNumbers(r.Decimal, cells), tabular.NewDates(r.dateFormat, r.zone, cells)})
 }

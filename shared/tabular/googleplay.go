@@ -185,13 +185,13 @@ var playAPIColumns = map[string]string{
 }
 
 func readPlayAPI(in Input, out Reviews) error {
-	found, err := EachElement(in, Elements{"reviews": func(number int, element json.RawMessage) error {
+	found, err := eachElement(in, "reviews", func(number int, element json.RawMessage) error {
 		var review playReview
 		if err := json.Unmarshal(element, &review); err != nil {
 			return reportBadJSON(out, number, element, err)
 		}
 		return review.read(number, element, out)
-	}})
+	})
 	if err == nil && !found {
 		err = errors.New("has no list of reviews: it must be a CSV report of the Play Console, or the response of reviews.list")
 	}

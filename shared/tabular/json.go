@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// Elements maps the path of an array in a JSON file, such as "data.children", to a function to call
-// with each element. number counts the elements in the whole file, from 1.
-type Elements map[string]func(number int, element json.RawMessage) error
-
 // elementBytesMax is the maximum size of an element. Each element is read into memory.
 const elementBytesMax = 16 << 20
 
@@ -19,16 +15,17 @@ const elementBytesMax = 16 << 20
 // encoding/json has the same limit.
 const jsonDepthMax = 10_000
 
-// EachElement reads a JSON file and calls the functions in elements. It keeps only one element in
-// memory at a time. The file may contain several values, one after another or in an array. Paths
-// are relative to each of these values. found reports whether the file contains any of the arrays.
-func EachElement(in Input, elements Elements) (found bool, err error) {
+// eachElement reads a JSON file and calls visit with each element of the array at a path, such as
+// "data.children". It keeps only one element in memory at a time. The file may contain several
+// values, one after another or in an array. The path is relative to each of these values. number
+// counts the elements in the whole file, from 1. found reports whether the file contains the array.
+func eachElement(in Input, path string, visit func(number int, element json.RawMessage) error) (found bool, err error) {
 	text, err := in.Text()
 	if err != nil {
 		return false, err
 	}
 	limit := &limitedReader{in: text}
-	w := elementWalk{d: json.NewDecoder(limit), limit: limit, elements: elements, numbers: map[string]int{}}
+	w := elementWalk{d: json.NewDecoder(limit), limit: limit, path: path, visit: visit}
 	w.d.UseNumber()
 	values := 0
 	for ; w.more(); values++ {
@@ -46,17 +43,18 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 }
 
 type elementWalk struct {
-	d        *json.Decoder
-	limit    *limitedReader
-	elements Elements
-	numbers  map[string]int
-	depth    int
-	found    bool
+	d      *json.Decoder
+	limit  *limitedReader
+	path   string // of the array
+	visit  func(number int, element json.RawMessage) error
+	number int // of the last element
+	depth  int
+	found  bool
 }
 
 var errTooDeep = errors.New("the JSON is nested too deeply")
 
-// visitError is an error that a function in Elements returned. All other errors are about the JSON.
+// visitError is an error that the function visit returned. All other errors are about the JSON.
 type visitError struct{ error }
 
 func (e visitError) Unwrap() error { return e.error }
@@ -79,7 +77,7 @@ func (w *elementWalk) explain(err error) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
 }
 
-// value reads a value. If isKnown is false, none of the arrays is at the path or below it.
+// value reads a value. If isKnown is false, the array is neither at the path nor below it.
 func (w *elementWalk) value(path string, isKnown bool) error {
 	token, err := w.token()
 	start, isNested := token.(json.Delim)
@@ -89,15 +87,12 @@ func (w *elementWalk) value(path string, isKnown bool) error {
 	if w.depth++; w.depth > jsonDepthMax {
 		return errTooDeep
 	}
-	visit := w.elements[path]
-	if !isKnown || start == '{' {
-		visit = nil
-	}
-	w.found = w.found || visit != nil
+	isArray := isKnown && path == w.path && start == '['
+	w.found = w.found || isArray
 	for w.more() {
 		switch {
-		case visit != nil:
-			err = w.element(path, visit)
+		case isArray:
+			err = w.element()
 		case start == '{':
 			err = w.property(path, isKnown)
 		default:
@@ -120,23 +115,20 @@ func (w *elementWalk) property(path string, isKnown bool) error {
 	}
 	if name, _ := token.(string); isKnown {
 		path = strings.TrimPrefix(path+"."+name, ".")
-		isKnown = false
-		for wanted := range w.elements {
-			isKnown = isKnown || strings.HasPrefix(wanted+".", path+".")
-		}
+		isKnown = strings.HasPrefix(w.path+".", path+".")
 	}
 	return w.value(path, isKnown)
 }
 
-// element reads an element of one of the arrays.
-func (w *elementWalk) element(path string, visit func(int, json.RawMessage) error) error {
+// element reads an element of the array.
+func (w *elementWalk) element() error {
 	var element json.RawMessage
 	w.limit.left = elementBytesMax
 	if err := w.d.Decode(&element); err != nil {
 		return err
 	}
-	w.numbers[path]++
-	if err := visit(w.numbers[path], element); err != nil {
+	w.number++
+	if err := w.visit(w.number, element); err != nil {
 		return visitError{err}
 	}
 	return nil

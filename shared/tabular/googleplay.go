@@ -84,7 +84,7 @@ func readPlayReport(t *Table, out Reviews) error {
 		}
 		return ""
 	}
-	return readRows(t, out, func() error {
+	return t.Each(func() error {
 		link := cell(columnLink)
 		id := playReviewID(link)
 		switch {
@@ -111,7 +111,7 @@ func readPlayReport(t *Table, out Reviews) error {
 		r.AppVersion, r.Locale = optional(cell(columnVersion)), optional(cell(columnLanguage))
 		r.setTimes(updated, replied)
 		return out.Add(r)
-	})
+	}, out.Report)
 }
 
 // parseMillis parses a number of milliseconds since 1970. It returns the zero time if text is

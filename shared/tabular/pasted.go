@@ -137,13 +137,13 @@ func (p Pasted) readTable(in Input, out Reviews) error {
 	if hasPosted {
 		dates = p.Answers.Dates(p.Zone, t.Column(posted))
 	}
-	return readRows(t, out, func() error {
+	return t.Each(func() error {
 		fields := map[string]string{}
 		for name, i := range columns {
 			fields[name] = strings.TrimSpace(t.Cells[i])
 		}
 		return p.add(t.Row, fields, dates, true, out)
-	})
+	}, out.Report)
 }
 
 // readJSON reads a JSON list, or a JSON object that contains one.

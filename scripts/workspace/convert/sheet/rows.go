@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"maps"
 	"math"
 	"math/big"
@@ -297,27 +296,19 @@ func (r *rowConverter) emitDefinition(s series, key string, c metricColumn) erro
 }
 
 func (r *rowConverter) convertAll(ctx context.Context) error {
-	for {
-		err := r.table.Next()
-		var bad tabular.RowProblem
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &bad) && r.isTotal():
-			r.out.Skip(reasonTotal)
-			continue
-		case errors.As(err, &bad):
-			err = r.out.Report(bad.Problem)
-		case err == nil:
-			err = r.convert()
-		}
+	unlessDone := func(err error) error {
 		if err == nil && r.table.Row%1000 == 0 {
 			err = ctx.Err()
 		}
-		if err != nil {
-			return err
-		}
+		return err
 	}
+	return r.table.Each(func() error { return unlessDone(r.convert()) }, func(bad convert.Problem) error {
+		if r.isTotal() {
+			r.out.Skip(reasonTotal)
+			return nil
+		}
+		return unlessDone(r.out.Report(bad))
+	})
 }
 
 // Reasons for skipping rows.

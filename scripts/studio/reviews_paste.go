@@ -80,7 +80,8 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	if !slices.Contains(d.Sources, source) {
 		source = d.Sources[0]
 	}
-	records, problems, err := tabular.Pasted{Source: source, Zone: v.clock().Location, Answers: answersOf(sent)}.Read(d.Text)
+	pasted := tabular.Pasted{Source: source, Zone: v.clock().Location, Answers: answersOf(sent)}
+	records, problems, err := pasted.Read(d.Text)
 	if c := (&formChanges{sent: sent}); c.ask(err) {
 		d.Reading = c.check().Reading
 		return withStatus(0)

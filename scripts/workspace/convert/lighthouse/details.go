@@ -96,7 +96,10 @@ func simplify(value any, depth int) any {
 }
 
 // keptTexts are the only properties that are kept, by type of object. All of them are texts.
-var keptTexts = map[string][]string{"node": {"selector", "snippet", "nodeLabel", "explanation"}, "link": {"text", "url"}}
+var keptTexts = map[string][]string{
+	"node": {"selector", "snippet", "nodeLabel", "explanation"},
+	"link": {"text", "url"},
+}
 
 func simplifyObject(v map[string]any, depth int) any {
 	kind, _ := v["type"].(string)
@@ -119,7 +122,8 @@ func simplifyObject(v map[string]any, depth int) any {
 	}
 	out := map[string]any{}
 	for name, value := range v {
-		if _, isText := value.(string); name == "type" || name == "debugData" || isReduced && !(isText && slices.Contains(names, name)) {
+		_, isText := value.(string)
+		if name == "type" || name == "debugData" || isReduced && !(isText && slices.Contains(names, name)) {
 			continue
 		}
 		if simple := simplify(value, depth); simple != nil {

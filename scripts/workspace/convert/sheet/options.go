@@ -218,7 +218,8 @@ func forColumn(values map[string]string, column string) string {
 // seriesOf returns the properties of a column of values. The flags take precedence over the preset.
 func (m mapping) seriesOf(column string) series {
 	s := m.known[strings.ToLower(column)]
-	s.unit, s.aggregation = cmp.Or(forColumn(m.Units, column), s.unit), cmp.Or(forColumn(m.Aggregations, column), s.aggregation)
+	s.unit = cmp.Or(forColumn(m.Units, column), s.unit)
+	s.aggregation = cmp.Or(forColumn(m.Aggregations, column), s.aggregation)
 	s.scale = cmp.Or(forColumn(m.Scales, column), s.scale)
 	return s
 }

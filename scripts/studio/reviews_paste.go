@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"growthworkspace/scripts/studio/paste"
 	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/tabular"
 )
 
 // pasteData is the data for the page on which people paste reviews.
@@ -25,7 +25,7 @@ type pasteData struct {
 	Count     int  // the number of reviews that can be stored
 	Rows      []pasteRow
 	Rest      int // the number of reviews that the preview leaves out
-	Problems  []paste.Problem
+	Problems  []tabular.Problem
 	More      int      // the number of problems that the preview leaves out
 	Reading   *reading // asks how the dates are meant; nil if they have one reading
 	Kept      []fact   // answers about earlier readings
@@ -80,7 +80,8 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	if !slices.Contains(d.Sources, source) {
 		source = d.Sources[0]
 	}
-	records, problems, err := paste.Reviews(d.Text, source, v.clock().Location, answersOf(sent))
+	pasted := tabular.Pasted{Source: source, Zone: v.clock().Location, Answers: answersOf(sent)}
+	records, problems, err := pasted.Read(d.Text)
 	if c := (&formChanges{sent: sent}); c.ask(err) {
 		d.Reading = c.check().Reading
 		return withStatus(0)
@@ -119,7 +120,7 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 }
 
 // preview sets the part of the page that shows the reviews found in the pasted text.
-func (d *pasteData) preview(records []client.PushFeedbackRecord, problems []paste.Problem) {
+func (d *pasteData) preview(records []client.PushFeedbackRecord, problems []tabular.Problem) {
 	d.Previewed, d.Count = true, len(records)
 	for _, r := range records[:min(len(records), previewRowsMax)] {
 		text := r.Body.Or("")

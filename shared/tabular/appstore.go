@@ -71,7 +71,7 @@ type appStoreReply struct {
 // the reviews on a page.
 func readAppStore(in Input, out Reviews) error {
 	replyByReview, replyByResponse := map[string]appStoreReply{}, map[string]appStoreReply{}
-	_, err := EachElement(in, Elements{"included": func(number int, element json.RawMessage) error {
+	_, err := eachElement(in, "included", func(number int, element json.RawMessage) error {
 		var r appStoreResponse
 		if err := json.Unmarshal(element, &r); err != nil {
 			return Problem{Row: number, Column: "included", Message: "has an unexpected form: " + err.Error()}
@@ -89,11 +89,11 @@ func readAppStore(in Input, out Reviews) error {
 			replyByReview[id] = reply
 		}
 		return nil
-	}})
+	})
 	if err != nil {
 		return err
 	}
-	found, err := EachElement(in, Elements{"data": func(number int, element json.RawMessage) error {
+	found, err := eachElement(in, "data", func(number int, element json.RawMessage) error {
 		var r appStoreReview
 		if err := json.Unmarshal(element, &r); err != nil {
 			return reportBadJSON(out, number, element, err)
@@ -103,7 +103,7 @@ func readAppStore(in Input, out Reviews) error {
 			reply = replyByResponse[r.Relationships.Response.Data.ID]
 		}
 		return r.read(number, element, reply, out)
-	}})
+	})
 	if err == nil && !found {
 		err = errors.New(`has no list "data": it must be a response of customerReviews of the App Store Connect API`)
 	}

@@ -1,13 +1,8 @@
 package tabular
 
 import (
-	"archive/zip"
 	"errors"
-	"hash/crc32"
-	"io"
 	"math/big"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -254,19 +249,28 @@ func TestColumnOfNumbers(t *testing.T) {
 		{[]string{"1.204", "n/a", "5"}, `"1.204" could be 1204 or 1.204 is empty 5`},
 		{[]string{"1,204", "1.5", "1,5"}, `1204 1.5 "1,5" has the decimal separator ",", but another number of the column has "."`},
 	} {
-		r := NewNumbers("", slices.Values(tt.cells))
-		var got []string
-		for _, cell := range tt.cells {
-			n, err := r.Read(cell)
-			if err != nil {
-				n.Text = err.Error()
-			}
-			got = append(got, n.Text)
-		}
-		if strings.Join(got, " ") != tt.want {
+		numbers := NewNumbers("", slices.Values(tt.cells))
+		got := readColumn(tt.cells, func(cell string) (string, error) {
+			n, err := numbers.Read(cell)
+			return n.Text, err
+		})
+		if got != tt.want {
 			t.Errorf("%q: %q, want %s", tt.cells, got, tt.want)
 		}
 	}
+}
+
+// readColumn returns what each cell is read as, or its error.
+func readColumn(cells []string, read func(string) (string, error)) string {
+	var got []string
+	for _, cell := range cells {
+		text, err := read(cell)
+		if err != nil {
+			text = err.Error()
+		}
+		got = append(got, text)
+	}
+	return strings.Join(got, " ")
 }
 
 // Ensure a column of dates is decided as a whole, and each format that an error names gives the
@@ -282,17 +286,12 @@ func TestColumnOfDates(t *testing.T) {
 		{[]string{"08.08.2026", "01.10.2026"}, `2026-08-08 "01.10.2026" could be 1 October or 10 January`},
 		{[]string{"13/10/2026", "10/13/2026"}, `2026-10-13 "10/13/2026" has the month first, but another date of the column has the day first`},
 	} {
-		r := newDates(t, "", "UTC", tt.cells)
-		var got []string
-		for _, cell := range tt.cells {
-			date, err := r.Read(cell)
-			if err != nil {
-				got = append(got, err.Error())
-				continue
-			}
-			got = append(got, date.Day.Format(time.DateOnly))
-		}
-		if strings.Join(got, " ") != tt.want {
+		dates := newDates(t, "", "UTC", tt.cells)
+		got := readColumn(tt.cells, func(cell string) (string, error) {
+			date, err := dates.Read(cell)
+			return date.Day.Format(time.DateOnly), err
+		})
+		if got != tt.want {
 			t.Errorf("%q: %q, want %s", tt.cells, got, tt.want)
 		}
 	}
@@ -312,69 +311,30 @@ func TestColumnOfDates(t *testing.T) {
 	}
 }
 
-// Ensure a cell belongs to the day that it names in every zone, even if a clock change skips
-// midnight on that day. The short form reads only the midnights that do not exist.
-func TestDaysOfEveryZone(t *testing.T) {
+// Ensure a cell belongs to the day that it names, even if a clock change skips midnight on that day.
+func TestMissingMidnights(t *testing.T) {
 	t.Parallel()
-	missing := 0
-	eachZone(t, func(name string, zone *time.Location) {
-		r := NewDates(Format{}, zone, nil)
-		for day := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2027; day = day.AddDate(0, 0, 1) {
-			local := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
-			exists := local.Hour() == 0
+	for _, name := range []string{"America/Santiago", "America/Havana", "America/Asuncion", "Africa/Cairo", "Asia/Beirut"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := 0
+		for day := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2027; day = day.AddDate(0, 0, 1) {
+			exists := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone).Hour() == 0
 			if !exists {
 				missing++
-			} else if testing.Short() {
-				continue
 			}
 			for _, clock := range []string{"", " 00:00:00", "T00:30"} {
 				cell := day.Format(time.DateOnly) + clock
-				date, err := r.Read(cell)
+				date, err := NewDates(Format{}, zone, nil).Read(cell)
 				if local := date.Time.In(zone); err != nil || !date.Day.Equal(day) || local.Day() != day.Day() || local.Hour() > 3 || exists && clock != "T00:30" && local.Hour() != 0 {
 					t.Fatalf("%s in %s: the day %s, the time %s, %v", cell, name, date.Day.Format(time.DateOnly), local, err)
 				}
 			}
 		}
-	})
-	if missing < 20 { // Santiago alone has ten
-		t.Errorf("%d midnights do not exist, want those of Santiago, Havana, Asuncion and others", missing)
-	}
-}
-
-// eachZone calls visit for each time zone that comes with Go, once for zones with the same rules.
-func eachZone(t *testing.T, visit func(name string, zone *time.Location)) {
-	t.Helper()
-	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output() // a test built with -trimpath does not know it
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	known := map[uint32]bool{}
-	for _, f := range archive.File {
-		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
+		if missing == 0 {
+			t.Errorf("%s skips no midnight, so it tests nothing", name)
 		}
-		data, err := io.ReadAll(in)
-		if err := errors.Join(err, in.Close()); err != nil {
-			t.Fatal(err)
-		}
-		sum := crc32.ChecksumIEEE(data)
-		if len(data) == 0 || known[sum] {
-			continue
-		}
-		known[sum] = true
-		zone, err := time.LoadLocationFromTZData(f.Name, data)
-		if err != nil {
-			t.Fatal(f.Name, err)
-		}
-		visit(f.Name, zone)
-	}
-	if len(known) < 100 {
-		t.Errorf("%d zones, want all", len(known))
 	}
 }

@@ -40,19 +40,18 @@ func readGooglePlay(in Input, out Reviews) error {
 	if err != nil {
 		return err
 	}
-	head := make([]byte, 1)
-	if _, err := io.ReadFull(text, head); errors.Is(err, io.EOF) {
+	source := NewSource(text)
+	head, err := source.in.Peek(1)
+	if errors.Is(err, io.EOF) {
 		return errors.New("is empty")
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	if strings.ContainsAny(string(head), "{[ \n\r\t") {
 		return readPlayAPI(in, out)
 	}
-	if text, err = in.uncheckedText(); err != nil {
-		return err
-	}
-	t, err := OpenTable(NewSource(text), "")
+	t, err := OpenTable(source, "")
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func readPlayReport(t *Table, out Reviews) error {
 		}
 		return ""
 	}
-	return readRows(t, out, func() error {
+	return t.Each(func() error {
 		link := cell(columnLink)
 		id := playReviewID(link)
 		switch {
@@ -112,7 +111,7 @@ func readPlayReport(t *Table, out Reviews) error {
 		r.AppVersion, r.Locale = optional(cell(columnVersion)), optional(cell(columnLanguage))
 		r.setTimes(updated, replied)
 		return out.Add(r)
-	})
+	}, out.Report)
 }
 
 // parseMillis parses a number of milliseconds since 1970. It returns the zero time if text is
@@ -186,13 +185,13 @@ var playAPIColumns = map[string]string{
 }
 
 func readPlayAPI(in Input, out Reviews) error {
-	found, err := EachElement(in, Elements{"reviews": func(number int, element json.RawMessage) error {
+	found, err := eachElement(in, "reviews", func(number int, element json.RawMessage) error {
 		var review playReview
 		if err := json.Unmarshal(element, &review); err != nil {
 			return reportBadJSON(out, number, element, err)
 		}
 		return review.read(number, element, out)
-	}})
+	})
 	if err == nil && !found {
 		err = errors.New("has no list of reviews: it must be a CSV report of the Play Console, or the response of reviews.list")
 	}

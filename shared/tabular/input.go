@@ -71,59 +71,40 @@ func (in Input) uncheckedText() (text io.Reader, err error) {
 	if in.Size%2 != 0 {
 		return nil, errors.New("is truncated: UTF-16 has an even number of bytes")
 	}
-	return &utf16Reader{in: bufio.NewReaderSize(r, 64<<10), order: order}, nil
+	return utf16Text{bufio.NewReader(&utf16Reader{bufio.NewReaderSize(r, 64<<10), order})}, nil
 }
+
+// utf16Text is the text of a file in UTF-16. Its buffer always has room for a character.
+type utf16Text struct{ *bufio.Reader }
 
 // utf16Reader decodes UTF-16 to UTF-8. It drops byte order marks, and half a surrogate pair becomes
 // the byte 0xff, so that whoever checks the text knows its place.
 type utf16Reader struct {
-	in     *bufio.Reader
-	order  binary.ByteOrder
-	rest   []byte // decoded bytes that did not fit
-	buffer [utf8.UTFMax]byte
+	in    *bufio.Reader
+	order binary.ByteOrder
 }
 
-func (r *utf16Reader) Read(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		if len(r.rest) == 0 {
-			r.rest, err = r.next()
+// Read implements io.Reader. p must have room for a character.
+func (r *utf16Reader) Read(p []byte) (int, error) {
+	out := p[:0]
+	for len(out)+utf8.UTFMax <= len(p) && (len(out) == 0 || r.in.Buffered() > 0) {
+		units, err := r.in.Peek(4) // a surrogate pair
+		if len(units) < 2 {
+			return len(out), err
 		}
-		copied := copy(p[n:], r.rest)
-		n, r.rest = n+copied, r.rest[copied:]
-		if r.in.Buffered() == 0 && n > 0 {
-			break
+		c, size := rune(r.order.Uint16(units)), 2
+		if utf16.IsSurrogate(c) && len(units) == 4 {
+			c, size = utf16.DecodeRune(c, rune(r.order.Uint16(units[2:]))), 4
 		}
+		switch {
+		case utf16.IsSurrogate(c), c == utf8.RuneError && size == 4:
+			out, size = append(out, 0xff), 2
+		case c != 0xfeff:
+			out = utf8.AppendRune(out, c)
+		}
+		_, _ = r.in.Discard(size) // cannot fail after Peek
 	}
-	return n, err
-}
-
-// next decodes a character.
-func (r *utf16Reader) next() ([]byte, error) {
-	unit, err := r.in.Peek(2)
-	if err != nil {
-		return nil, err
-	}
-	c := rune(r.order.Uint16(unit))
-	_, _ = r.in.Discard(2) // cannot fail after Peek
-	if utf16.IsSurrogate(c) {
-		second, err := r.in.Peek(2)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		pair := utf8.RuneError
-		if len(second) == 2 {
-			pair = utf16.DecodeRune(c, rune(r.order.Uint16(second)))
-		}
-		if pair == utf8.RuneError {
-			return []byte{0xff}, nil
-		}
-		_, _ = r.in.Discard(2)
-		c = pair
-	}
-	if c == 0xfeff {
-		return nil, nil
-	}
-	return utf8.AppendRune(r.buffer[:0], c), nil
+	return len(out), nil
 }
 
 // countZeroBytes counts the zero bytes at the odd positions of text if parity is 1, or at the even

@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// Elements maps the path of an array in a JSON file, such as "data.children", to a function to call
-// with each element. number counts the elements in the whole file, from 1.
-type Elements map[string]func(number int, element json.RawMessage) error
-
 // elementBytesMax is the maximum size of an element. Each element is read into memory.
 const elementBytesMax = 16 << 20
 
@@ -19,42 +15,46 @@ const elementBytesMax = 16 << 20
 // encoding/json has the same limit.
 const jsonDepthMax = 10_000
 
-// EachElement reads a JSON file and calls the functions in elements. It keeps only one element in
-// memory at a time. The file may contain several values, one after another or in an array. Paths
-// are relative to each of these values. found reports whether the file contains any of the arrays.
-func EachElement(in Input, elements Elements) (found bool, err error) {
+// eachElement reads a JSON file and calls visit with each element of the array at a path, such as
+// "data.children". It keeps only one element in memory at a time. The file may contain several
+// values, one after another or in an array. The path is relative to each of these values. number
+// counts the elements in the whole file, from 1. found reports whether the file contains the array.
+func eachElement(in Input, path string, visit func(number int, element json.RawMessage) error) (found bool, err error) {
 	text, err := in.Text()
 	if err != nil {
 		return false, err
 	}
 	limit := &limitedReader{in: text}
-	w := elementWalk{d: json.NewDecoder(limit), limit: limit, elements: elements, numbers: map[string]int{}}
+	w := elementWalk{d: json.NewDecoder(limit), limit: limit, path: path, visit: visit}
 	w.d.UseNumber()
-	for values := 0; ; values++ {
-		err := w.value("")
-		switch {
-		case errors.Is(err, io.EOF) && values > 0:
-			return w.found, nil
-		case errors.Is(err, io.EOF):
-			return false, errors.New("is empty")
-		case err != nil:
+	values := 0
+	for ; w.more(); values++ {
+		if err := w.value("", true); err != nil {
 			return w.found, w.explain(err)
 		}
 	}
+	if _, err := w.token(); !errors.Is(err, io.EOF) { // reading has failed, or the file does not end here
+		return w.found, w.explain(err)
+	}
+	if values == 0 {
+		return false, errors.New("is empty")
+	}
+	return w.found, nil
 }
 
 type elementWalk struct {
-	d        *json.Decoder
-	limit    *limitedReader
-	elements Elements
-	numbers  map[string]int
-	depth    int // the nesting depth after the last token
-	found    bool
+	d      *json.Decoder
+	limit  *limitedReader
+	path   string // of the array
+	visit  func(number int, element json.RawMessage) error
+	number int // of the last element
+	depth  int
+	found  bool
 }
 
 var errTooDeep = errors.New("the JSON is nested too deeply")
 
-// visitError is an error that a function in Elements returned. All other errors are about the JSON.
+// visitError is an error that the function visit returned. All other errors are about the JSON.
 type visitError struct{ error }
 
 func (e visitError) Unwrap() error { return e.error }
@@ -77,16 +77,59 @@ func (w *elementWalk) explain(err error) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
 }
 
-func (w *elementWalk) value(path string) error {
+// value reads a value. If isKnown is false, the array is neither at the path nor below it.
+func (w *elementWalk) value(path string, isKnown bool) error {
+	token, err := w.token()
+	start, isNested := token.(json.Delim)
+	if err != nil || !isNested {
+		return err
+	}
+	if w.depth++; w.depth > jsonDepthMax {
+		return errTooDeep
+	}
+	isArray := isKnown && path == w.path && start == '['
+	w.found = w.found || isArray
+	for w.more() {
+		switch {
+		case isArray:
+			err = w.element()
+		case start == '{':
+			err = w.property(path, isKnown)
+		default:
+			err = w.value(path, isKnown)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.depth--
+	_, err = w.token()
+	return err
+}
+
+// property reads a property of the object at a path.
+func (w *elementWalk) property(path string, isKnown bool) error {
 	token, err := w.token()
 	if err != nil {
 		return err
 	}
-	switch token {
-	case json.Delim('['):
-		return w.array(path)
-	case json.Delim('{'):
-		return w.object(path)
+	if name, _ := token.(string); isKnown {
+		path = strings.TrimPrefix(path+"."+name, ".")
+		isKnown = strings.HasPrefix(w.path+".", path+".")
+	}
+	return w.value(path, isKnown)
+}
+
+// element reads an element of the array.
+func (w *elementWalk) element() error {
+	var element json.RawMessage
+	w.limit.left = elementBytesMax
+	if err := w.d.Decode(&element); err != nil {
+		return err
+	}
+	w.number++
+	if err := w.visit(w.number, element); err != nil {
+		return visitError{err}
 	}
 	return nil
 }
@@ -94,100 +137,14 @@ func (w *elementWalk) value(path string) error {
 // token reads a token of at most elementBytesMax bytes.
 func (w *elementWalk) token() (json.Token, error) {
 	w.limit.left = elementBytesMax
-	token, err := w.d.Token()
-	switch token {
-	case json.Delim('['), json.Delim('{'):
-		if w.depth++; w.depth > jsonDepthMax {
-			return nil, errTooDeep
-		}
-	case json.Delim(']'), json.Delim('}'):
-		w.depth--
-	}
-	return token, err
+	return w.d.Token()
 }
 
-// more reports whether the array or object has another element. It also returns false if reading
-// fails.
+// more reports whether the file, array or object has another element. It also returns false if
+// reading fails.
 func (w *elementWalk) more() bool {
 	w.limit.left = elementBytesMax
 	return w.d.More()
-}
-
-func (w *elementWalk) object(path string) error {
-	for w.more() {
-		token, err := w.token()
-		if err != nil {
-			return unexpectedEnd(err)
-		}
-		name, _ := token.(string)
-		if path != "" {
-			name = path + "." + name
-		}
-		if w.leadsToElements(name) {
-			err = w.value(name)
-		} else {
-			err = w.skip()
-		}
-		if err != nil {
-			return unexpectedEnd(err)
-		}
-	}
-	_, err := w.token()
-	return unexpectedEnd(err)
-}
-
-func (w *elementWalk) array(path string) error {
-	visit := w.elements[path]
-	w.found = w.found || visit != nil
-	for w.more() {
-		if visit == nil {
-			if err := w.value(path); err != nil {
-				return unexpectedEnd(err)
-			}
-			continue
-		}
-		var element json.RawMessage
-		w.limit.left = elementBytesMax
-		if err := w.d.Decode(&element); err != nil {
-			return unexpectedEnd(err)
-		}
-		w.numbers[path]++
-		if err := visit(w.numbers[path], element); err != nil {
-			return visitError{err}
-		}
-	}
-	_, err := w.token()
-	return unexpectedEnd(err)
-}
-
-// skip reads a value and discards it.
-func (w *elementWalk) skip() error {
-	for depth := w.depth; ; {
-		if _, err := w.token(); err != nil {
-			return err
-		}
-		if w.depth == depth {
-			return nil
-		}
-	}
-}
-
-// leadsToElements reports whether one of the arrays is at path or below it.
-func (w *elementWalk) leadsToElements(path string) bool {
-	for wanted := range w.elements {
-		if wanted == path || strings.HasPrefix(wanted, path+".") {
-			return true
-		}
-	}
-	return false
-}
-
-// unexpectedEnd turns io.EOF into io.ErrUnexpectedEOF, for a file that ends inside a value.
-func unexpectedEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 var errTooLong = errors.New("the element is too long")

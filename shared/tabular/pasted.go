@@ -24,39 +24,61 @@ type Pasted struct {
 }
 
 // Read reads reviews from a table with headings, or from JSON. It recognises the formats of the
-// platforms. Any other table or list is read by the names of its columns or properties. The error is
-// an Ambiguous if the dates of a table have several readings.
-func (p Pasted) Read(text string, out Reviews) error {
+// platforms. Any other table or list is read by the names of its columns or properties. records does
+// not contain the rows with a problem. The error is an Ambiguous if the dates of a table have several
+// readings.
+func (p Pasted) Read(text string) (records []client.PushFeedbackRecord, problems []Problem, err error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	in := NewInput("", []byte(text))
+	if text == "" {
+		return nil, nil, errors.New("paste the reviews first")
+	}
+	in, out := NewInput("", []byte(text)), &pastedReviews{at: map[string]int{}}
 	if text[0] != '[' && text[0] != '{' {
-		return p.readTable(in, out)
+		err = p.readTable(in, out)
+		return out.records, out.problems, err
 	}
 	for i, sign := range []string{`"userComment"`, `"customerReviews"`, `"children"`} { // properties of the platforms' formats
 		if strings.Contains(text, sign) && json.Valid([]byte(text)) {
-			if found := (&counter{Reviews: out}); ReviewFormats()[i].Read(in, found) == nil && found.count > 0 {
-				return nil
+			if err := ReviewFormats()[i].Read(in, out); err == nil && out.found {
+				return out.records, out.problems, nil
 			}
 		}
 	}
-	return p.readJSON(text, out)
+	err = p.readJSON(text, out)
+	return out.records, out.problems, err
 }
 
-// counter counts what a reader finds.
-type counter struct {
-	Reviews
-
-	count int
+// pastedReviews collects reviews. A later review replaces an earlier one with the same identity.
+type pastedReviews struct {
+	records  []client.PushFeedbackRecord
+	problems []Problem
+	at       map[string]int // maps a review's identity to its index in records
+	found    bool           // whether there was a review, even one that is left out
 }
 
-func (c *counter) Add(r Review) error {
-	c.count++
-	return c.Reviews.Add(r)
+func (p *pastedReviews) Add(r Review) error {
+	p.found = true
+	if stars, ok := r.Rating.Get(); ok && (stars < 1 || stars > 5) {
+		return p.Report(Problem{Row: r.Row, Message: fmt.Sprintf("has the rating \"%d\": it must be a whole number from 1 to 5", stars)})
+	}
+	identity := string(r.Source) + " " + r.ExternalID
+	if i, known := p.at[identity]; known {
+		p.records[i] = r.PushFeedbackRecord
+		return nil
+	}
+	p.at[identity] = len(p.records)
+	p.records = append(p.records, r.PushFeedbackRecord)
+	return nil
 }
 
-func (c *counter) Skip(row int, reason string, count int) error {
-	c.count++
-	return c.Reviews.Skip(row, reason, count)
+func (p *pastedReviews) Report(problem Problem) error {
+	p.problems = append(p.problems, problem)
+	return nil
+}
+
+func (p *pastedReviews) Skip(row int, reason string, _ int) error {
+	p.found = true
+	return p.Report(Problem{Row: row, Message: "is left out: " + reason})
 }
 
 // names maps the names of columns and of JSON properties, without spaces and punctuation, to the
@@ -115,13 +137,13 @@ func (p Pasted) readTable(in Input, out Reviews) error {
 	if hasPosted {
 		dates = p.Answers.Dates(p.Zone, t.Column(posted))
 	}
-	return readRows(t, out, func() error {
+	return t.Each(func() error {
 		fields := map[string]string{}
 		for name, i := range columns {
 			fields[name] = strings.TrimSpace(t.Cells[i])
 		}
 		return p.add(t.Row, fields, dates, true, out)
-	})
+	}, out.Report)
 }
 
 // readJSON reads a JSON list, or a JSON object that contains one.

@@ -43,9 +43,9 @@ var redditColumns = map[string]string{
 // readReddit reads a file with one listing, or with the listing of a post followed by that of
 // its comments.
 func readReddit(in Input, out Reviews) error {
-	found, err := EachElement(in, Elements{"data.children": func(number int, element json.RawMessage) error {
+	found, err := eachElement(in, "data.children", func(number int, element json.RawMessage) error {
 		return readThing(number, element, out)
-	}})
+	})
 	if err == nil && !found {
 		err = errors.New(`has no list "data.children": it must be a listing of Reddit, whose kind is "Listing"`)
 	}

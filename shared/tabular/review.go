@@ -2,9 +2,7 @@ package tabular
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -83,25 +81,6 @@ func (r *Review) setTimes(posted, replied time.Time) {
 // reportBadJSON reports an element whose JSON cannot be decoded into the types of the format.
 func reportBadJSON(out Reviews, number int, element json.RawMessage, err error) error {
 	return out.Report(Problem{Row: number, Message: "has an unexpected form: " + err.Error(), Text: element})
-}
-
-// readRows calls visit for each row of a table and reports rows that cannot be read.
-func readRows(t *Table, out Reviews, visit func() error) error {
-	for {
-		err := t.Next()
-		var bad RowProblem
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &bad):
-			err = out.Report(bad.Problem)
-		case err == nil:
-			err = visit()
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // parseTime parses a time with an offset. It returns the zero time if text is empty.

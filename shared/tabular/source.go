@@ -55,7 +55,7 @@ func NewSource(in io.Reader) *Source {
 	if wrapped, ok := in.(carriageReturnReader); ok {
 		content = wrapped.in
 	}
-	_, isUTF16 := content.(*utf16Reader)
+	_, isUTF16 := content.(utf16Text)
 	return &Source{in: bufio.NewReaderSize(in, 64<<10), Separator: ',', isUTF16: isUTF16}
 }
 

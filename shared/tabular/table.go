@@ -93,6 +93,25 @@ func (t *Table) Next() error {
 	return nil
 }
 
+// Each reads all rows. It calls visit for each row, or bad for a row that is invalid.
+func (t *Table) Each(visit func() error, bad func(Problem) error) error {
+	for {
+		err := t.Next()
+		var invalid RowProblem
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &invalid):
+			err = bad(invalid.Problem)
+		case err == nil:
+			err = visit()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // RowProblem is a problem with a single row. The rows after it can still be read.
 type RowProblem struct{ Problem }
 

@@ -1,3 +1,4 @@
+// Package paste reads the values of a metric that people paste into a form.
 package paste
 
 import (

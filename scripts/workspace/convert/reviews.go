@@ -2,6 +2,9 @@ package convert
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/tabular"
@@ -29,19 +32,18 @@ func (o reviewOutput) Add(r tabular.Review) error {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	fields := map[string]any{"source": string(r.Source), "kind": string(r.Kind.Or(client.FeedbackKindReview)), "externalId": r.ExternalID}
-	for name, value := range map[string]client.Optional[string]{
-		"externalUrl": r.ExternalURL, "authorName": r.AuthorName, "title": r.Title, "body": r.Body, "appVersion": r.AppVersion, "territory": r.Territory, "locale": r.Locale,
-	} {
-		if text, ok := value.Get(); ok {
-			fields[name] = text
-		}
+	posted, hasPosted := r.PostedAt.Get()
+	r.PostedAt = client.Optional[time.Time]{}
+	fields := map[string]any{}
+	text, err := json.Marshal(r.PushFeedbackRecord)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
 	}
-	if stars, ok := r.Rating.Get(); ok {
-		fields["rating"] = stars
+	if err != nil {
+		return fmt.Errorf("encode a review: %w", err)
 	}
-	if at, ok := r.PostedAt.Get(); ok {
-		fields["postedAt"] = FormatTime(at)
+	if hasPosted {
+		fields["postedAt"] = FormatTime(posted)
 	}
 	if r.Reply != "" { // the platform already shows it
 		fields["replyBody"], fields["replyStatus"] = r.Reply, string(client.FeedbackReplyStatusPosted)

@@ -110,7 +110,7 @@ func TestGooglePlayReport(t *testing.T) {
 	}
 	for name, file := range map[string]string{
 		"UTF-8": text, "UTF-8 with a byte order mark": "\ufeff" + text, "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
-		"UTF-16": encodeUTF16(text, false), "big endian": encodeUTF16(text, true), "no byte order mark": encodeUTF16(text, false)[2:], "big endian without it": encodeUTF16(text, true)[2:],
+		"UTF-16": encodeUTF16(text, false), "a long row in UTF-16": encodeUTF16(strings.Replace(text, "\napp.notes", "\n"+strings.Repeat("é漢", 20_000), 1), false), "big endian": encodeUTF16(text, true), "no byte order mark": encodeUTF16(text, false)[2:], "big endian without it": encodeUTF16(text, true)[2:],
 	} {
 		if diff := cmp.Diff(want, convertText(t, kindOf(t, "google-play"), file), cmp.AllowUnexported(converted{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -3,6 +3,7 @@ package lighthouse
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,7 +75,7 @@ func simplify(value any, depth int) any {
 		if v == "" || strings.HasPrefix(v, "data:") {
 			return nil
 		}
-		return truncate(v)
+		return truncate(v, pageTextMax)
 	case float64, bool:
 		return v
 	case []any:
@@ -94,30 +95,38 @@ func simplify(value any, depth int) any {
 	return nil
 }
 
+// keptTexts are the only properties that are kept, by type of object. All of them are texts.
+var keptTexts = map[string][]string{
+	"node": {"selector", "snippet", "nodeLabel", "explanation"},
+	"link": {"text", "url"},
+}
+
 func simplifyObject(v map[string]any, depth int) any {
-	text := func(name string) string { s, _ := v[name].(string); return s }
-	switch kind := text("type"); {
+	kind, _ := v["type"].(string)
+	names, isReduced := keptTexts[kind]
+	switch {
 	case pictureTypes[kind]:
 		return nil
-	case kind == "node":
-		return keepStrings(v, "selector", "snippet", "nodeLabel", "explanation")
 	case kind == "source-location":
+		url, _ := v["url"].(string)
 		line, _ := v["line"].(float64)
 		column, _ := v["column"].(float64)
-		return fmt.Sprintf("%s:%.0f:%.0f", truncate(text("url")), line+1, column) // Lighthouse numbers lines from 0
-	case kind == "link":
-		return keepStrings(v, "text", "url")
+		return fmt.Sprintf("%s:%.0f:%.0f", truncate(url, pageTextMax), line+1, column) // Lighthouse numbers lines from 0
 	case kind == "subitems":
 		return simplify(v["items"], depth+1)
-	case v["value"] != nil && kind != "":
+	case v["value"] != nil && kind != "" && !isReduced:
 		return simplify(v["value"], depth+1)
+	}
+	if !isReduced { // texts nest nothing
+		depth++
 	}
 	out := map[string]any{}
 	for name, value := range v {
-		if name == "type" || name == "debugData" {
+		_, isText := value.(string)
+		if name == "type" || name == "debugData" || isReduced && !(isText && slices.Contains(names, name)) {
 			continue
 		}
-		if simple := simplify(value, depth+1); simple != nil {
+		if simple := simplify(value, depth); simple != nil {
 			out[name] = simple
 		}
 	}
@@ -127,24 +136,10 @@ func simplifyObject(v map[string]any, depth int) any {
 	return out
 }
 
-// keepStrings returns the named properties that are strings and not pictures.
-func keepStrings(v map[string]any, names ...string) any {
-	out := map[string]any{}
-	for _, name := range names {
-		if s, ok := v[name].(string); ok && s != "" && !strings.HasPrefix(s, "data:") {
-			out[name] = truncate(s)
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
-
-// truncate truncates text taken from the page to pageTextMax characters.
-func truncate(text string) string {
-	if runes := []rune(text); len(runes) > pageTextMax {
-		return string(runes[:pageTextMax-1]) + "…"
+// truncate truncates text to a number of characters.
+func truncate(text string, length int) string {
+	if runes := []rune(text); len(runes) > length {
+		return string(runes[:length-1]) + "…"
 	}
 	return text
 }

@@ -36,10 +36,11 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 const (
 	reportBytesMax = 16 << 20 // a report is about 1 MB long, or longer with a screenshot of a long page
 	oldestMajor    = 10
-	passScore      = 0.9 // the minimum score that Lighthouse shows as passed
-	halfScore      = 0.5 // the minimum score that Lighthouse shows in orange instead of red
-	placesMax      = 50  // the maximum number of places that the findings list for one check
-	pageTextMax    = 500 // the maximum number of characters in a string copied from the page
+	passScore      = 0.9  // the minimum score that Lighthouse shows as passed
+	halfScore      = 0.5  // the minimum score that Lighthouse shows in orange instead of red
+	placesMax      = 50   // the maximum number of places that the findings list for one check
+	fieldTextMax   = 2000 // the maximum number of characters in a field of an audit
+	pageTextMax    = 500  // the maximum number of characters in a string copied from the page
 )
 
 // report contains the parts of a report that are converted.
@@ -178,7 +179,7 @@ func (r report) emit(out *convert.Output, siteID string) error {
 		f["scoreSeo"] = percent(*seo)
 	}
 	if e := r.RuntimeError; e != nil && e.Code != "" && e.Code != "NO_ERROR" {
-		f["status"], f["error"] = "failed", truncateField(e.Code+": "+e.Message)
+		f["status"], f["error"] = "failed", truncate(e.Code+": "+e.Message, fieldTextMax)
 		delete(f, "scoreSeo")
 	}
 	return out.Emit(convert.Record{Type: "audit", Fields: f, Columns: reportColumns, Identity: id})
@@ -202,7 +203,7 @@ func (r report) summary(failedCount int) string {
 	if len(scores) > 0 {
 		text += ": " + strings.Join(scores, ", ")
 	}
-	return truncateField(fmt.Sprintf("%s; failed audits: %d", text, failedCount))
+	return truncate(fmt.Sprintf("%s; failed audits: %d", text, failedCount), fieldTextMax)
 }
 
 // findings returns the audit's findings and the number of failed checks. The findings have a form
@@ -246,7 +247,7 @@ func (c check) issue(id string) map[string]any {
 	}
 	switch {
 	case c.ErrorMessage != "":
-		issue["value"] = truncateField(c.ErrorMessage)
+		issue["value"] = truncate(c.ErrorMessage, fieldTextMax)
 	case c.DisplayValue != "":
 		issue["value"] = c.DisplayValue
 	case c.NumericValue != nil:
@@ -259,12 +260,4 @@ func (c check) issue(id string) map[string]any {
 		}
 	}
 	return issue
-}
-
-// truncateField truncates text to the maximum length of a field.
-func truncateField(text string) string {
-	if runes := []rune(text); len(runes) > 2000 {
-		return string(runes[:1999]) + "…"
-	}
-	return text
 }

@@ -1,29 +1,12 @@
 package sheet
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"growthworkspace/scripts/workspace/convert"
-	"growthworkspace/shared/tabular"
 )
-
-// convertGA4 converts the tables of a report or an exploration.
-func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
-	m, err := ga4.check(m)
-	if err != nil {
-		return err
-	}
-	text, err := tabular.OpenText(in, m.Encoding)
-	if err != nil {
-		return err
-	}
-	return ga4.convert(ctx, text, "", m, out)
-}
 
 const ga4DateLayout = "20060102"
 

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type mapping struct {
 	Comment   string   `json:"comment,omitempty"`
 	SkipRows  []string `json:"skipRows,omitempty"`
 
+	known map[string]series // the properties of the known columns of a preset, by heading in lower case
+
 	// State about the files converted so far. All files of a command share it.
 	defined map[string]bool // the keys of the metrics whose definitions were emitted
 	seen    *daySet         // the days that have a point
@@ -48,49 +51,48 @@ type mapping struct {
 
 // options holds the values of the flags that the kinds in this package share.
 type options struct {
-	singleValues mapping // the values of the flags that take a single value
-	fields       []string
-	constants    []string
-	metrics      []string
-	scales       []string
-	units        []string
-	currencies   []string
-	aggregations []string
-	mappingFile  string
-	saveFile     string
-	defined      map[string]bool
-	seen         *daySet
+	own         mapping                // the values of the flags that take a single value
+	pairs       []func(*mapping) error // adds the values of a flag whose values are pairs
+	mappingFile string
+	saveFile    string
+	defined     map[string]bool
+	seen        *daySet
 }
 
 // register registers the flags and returns their names.
-func (o *options) register(flags *pflag.FlagSet) (names []string) {
-	before := map[string]bool{}
-	flags.VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
-	flags.StringVar(&o.singleValues.Type, "type", "", "record `type` that a row becomes: "+strings.Join(targetTypes, ", "))
-	flags.StringSliceVar(&o.fields, "map", nil, "columns of the fields, such as `title=Headline,rating=Stars`; dims.country=Country for a dimension of points")
-	flags.StringArrayVar(&o.constants, "set", nil, "value of a field in all records, such as `source=google_play`; repeatable")
-	flags.StringArrayVar(&o.metrics, "metric", nil, "column of values and the key of its metric, such as `Visitors=web.visitors`; repeatable")
-	flags.StringVar(&o.singleValues.DateColumn, "date-column", "", "`column` of the date")
-	flags.StringVar(&o.singleValues.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
-	flags.StringVar(&o.singleValues.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
-	flags.StringVar(&o.singleValues.Decimal, "decimal", "", "decimal `separator`: . or ,")
-	flags.StringVar(&o.singleValues.IDColumn, "id-column", "", "`column` that identifies the record; without it, a digest of the fields does")
-	flags.StringArrayVar(&o.scales, "scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
-	flags.StringArrayVar(&o.units, "unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
-	flags.StringArrayVar(&o.currencies, "currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")
-	flags.StringArrayVar(&o.aggregations, "aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
-	flags.StringVar(&o.singleValues.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
-	flags.StringVar(&o.singleValues.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
-	flags.IntVar(&o.singleValues.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
-	flags.StringVar(&o.singleValues.Comment, "comment", "", "leave out lines that begin with this `text`, such as #")
-	flags.StringSliceVar(&o.singleValues.SkipRows, "skip-rows", nil, "leave out rows with a cell that is one of these `words`; rows of totals are known")
+func (o *options) register(all *pflag.FlagSet) (names []string) {
+	own, flags := &o.own, pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.StringVar(&own.Type, "type", "", "record `type` that a row becomes: "+strings.Join(targetTypes, ", "))
+	fields := flags.StringSlice("map", nil, "columns of the fields, such as `title=Headline,rating=Stars`; dims.country=Country for a dimension of points")
+	constants := flags.StringArray("set", nil, "value of a field in all records, such as `source=google_play`; repeatable")
+	metrics := flags.StringArray("metric", nil, "column of values and the key of its metric, such as `Visitors=web.visitors`; repeatable")
+	flags.StringVar(&own.DateColumn, "date-column", "", "`column` of the date")
+	flags.StringVar(&own.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
+	flags.StringVar(&own.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
+	flags.StringVar(&own.Decimal, "decimal", "", "decimal `separator`: . or ,")
+	flags.StringVar(&own.IDColumn, "id-column", "", "`column` that identifies the record; without it, a digest of the fields does")
+	scales := flags.StringArray("scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
+	units := flags.StringArray("unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
+	currencies := flags.StringArray("currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")
+	aggregations := flags.StringArray("aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
+	flags.StringVar(&own.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
+	flags.StringVar(&own.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
+	flags.IntVar(&own.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
+	flags.StringVar(&own.Comment, "comment", "", "leave out lines that begin with this `text`, such as #")
+	flags.StringSliceVar(&own.SkipRows, "skip-rows", nil, "leave out rows with a cell that is one of these `words`; rows of totals are known")
 	flags.StringVar(&o.mappingFile, "mapping", "", "read these flags from a `file` of --save-mapping; flags on the command line come first")
 	flags.StringVar(&o.saveFile, "save-mapping", "", "write these flags to a `file` for --mapping")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !before[f.Name] {
-			names = append(names, f.Name)
-		}
-	})
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	all.AddFlagSet(flags)
+	o.pairs = []func(*mapping) error{
+		func(m *mapping) error { return addPairs(&m.Fields, "map", "FIELD=COLUMN", *fields) },
+		func(m *mapping) error { return addPairs(&m.Constants, "set", "FIELD=VALUE", *constants) },
+		func(m *mapping) error { return addPairs(&m.Metrics, "metric", "COLUMN=KEY", *metrics) },
+		func(m *mapping) error { return addPairs(&m.Scales, "scale", "COLUMN=NUMBER", *scales) },
+		func(m *mapping) error { return addPairs(&m.Units, "unit", "COLUMN=UNIT", *units) },
+		func(m *mapping) error { return addPairs(&m.Currencies, "currency", "COLUMN=CODE", *currencies) },
+		func(m *mapping) error { return addPairs(&m.Aggregations, "aggregation", "COLUMN=HOW", *aggregations) },
+	}
 	return names
 }
 
@@ -109,43 +111,30 @@ func (o *options) mapping() (mapping, error) {
 			return m, fmt.Errorf("--mapping %s: %w", o.mappingFile, err)
 		}
 	}
-	for _, p := range []struct{ own, to *string }{
-		{&o.singleValues.Type, &m.Type},
-		{&o.singleValues.DateColumn, &m.DateColumn},
-		{&o.singleValues.DateFormat, &m.DateFormat},
-		{&o.singleValues.Timezone, &m.Timezone},
-		{&o.singleValues.Decimal, &m.Decimal},
-		{&o.singleValues.IDColumn, &m.IDColumn},
-		{&o.singleValues.Separator, &m.Separator},
-		{&o.singleValues.Encoding, &m.Encoding},
-		{&o.singleValues.Comment, &m.Comment},
-	} {
-		if *p.own != "" {
-			*p.to = *p.own
-		}
+	words := slices.Concat(m.SkipRows, o.own.SkipRows)
+	own, err := json.Marshal(o.own) // leaves out the flags that are not set
+	if err == nil {
+		err = json.Unmarshal(own, &m)
 	}
-	if o.singleValues.SkipLines != 0 {
-		m.SkipLines = o.singleValues.SkipLines
+	m.SkipRows = words
+	for _, add := range o.pairs {
+		err = errors.Join(err, add(&m))
 	}
-	m.SkipRows = append(m.SkipRows, o.singleValues.SkipRows...)
-	err := errors.Join(
-		addPairs(&m.Fields, "map", "FIELD=COLUMN", o.fields, strings.Index, false),
-		addPairs(&m.Constants, "set", "FIELD=VALUE", o.constants, strings.Index, false),
-		addPairs(&m.Metrics, "metric", "COLUMN=KEY", o.metrics, strings.LastIndex, false),
-		addPairs(&m.Scales, "scale", "COLUMN=NUMBER", o.scales, strings.LastIndex, true),
-		addPairs(&m.Units, "unit", "COLUMN=UNIT", o.units, strings.LastIndex, true),
-		addPairs(&m.Currencies, "currency", "COLUMN=CODE", o.currencies, strings.LastIndex, true),
-		addPairs(&m.Aggregations, "aggregation", "COLUMN=HOW", o.aggregations, strings.LastIndex, true),
-	)
 	return m, errors.Join(err, m.check())
 }
 
-// addPairs parses the values of a flag, which have the form NAME=VALUE, and adds them to the map.
-// If allowUnnamed is set, a value without a name is also allowed, and its name is "".
-func addPairs(to *map[string]string, flag, form string, pairs []string, index func(s, separator string) int, allowUnnamed bool) error {
+// addPairs parses the values of a flag and adds them to the map. form is the form of a value: a
+// value of a column may leave out the name, which is then "", unless the flag names a metric's key.
+// A column's name may contain an equals sign.
+func addPairs(to *map[string]string, flag, form string, pairs []string) error {
+	isByColumn := strings.HasPrefix(form, "COLUMN=")
 	for _, pair := range pairs {
-		at := index(pair, "=")
-		if at < 0 && !allowUnnamed || at == 0 || at == len(pair)-1 {
+		at := strings.Index(pair, "=")
+		if isByColumn {
+			at = strings.LastIndex(pair, "=")
+		}
+		isUnnamed := at < 0 && isByColumn && flag != "metric"
+		if at < 0 && !isUnnamed || at == 0 || at == len(pair)-1 {
 			return fmt.Errorf("--%s %s: must be %s", flag, pair, form)
 		}
 		if *to == nil {
@@ -224,6 +213,15 @@ func forColumn(values map[string]string, column string) string {
 		}
 	}
 	return values[""]
+}
+
+// seriesOf returns the properties of a column of values. The flags take precedence over the preset.
+func (m mapping) seriesOf(column string) series {
+	s := m.known[strings.ToLower(column)]
+	s.unit = cmp.Or(forColumn(m.Units, column), s.unit)
+	s.aggregation = cmp.Or(forColumn(m.Aggregations, column), s.aggregation)
+	s.scale = cmp.Or(forColumn(m.Scales, column), s.scale)
+	return s
 }
 
 // save writes the mapping to the --save-mapping file, if the flag is set.

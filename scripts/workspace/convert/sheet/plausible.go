@@ -21,7 +21,6 @@ var visitorsFilePattern = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8}
 // their size.
 const (
 	zipFilesMax = 1000
-	zipListMax  = 1 << 20 // the maximum size of the list of files, which archive/zip keeps in memory
 	zipBytesMax = 1 << 30
 	zipRatioMax = 200
 	zipSmall    = 1 << 20 // a file of at most this size may have any compression ratio
@@ -31,30 +30,20 @@ const reasonOtherTable = "files of the archive other than that of visitors, whic
 
 // convertPlausible converts the visitors file, either in an archive or on its own.
 func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
-	m, err := plausible.check(m)
-	if err != nil {
-		return err
-	}
 	magic := make([]byte, len(tabular.ZipMagic))
 	if _, err := in.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read: %w", err)
 	}
 	if string(magic) != tabular.ZipMagic {
-		text, err := tabular.OpenText(in, m.Encoding)
-		if err != nil {
-			return err
-		}
-		return plausible.convert(ctx, text, "", m, out)
+		return plausible.convertFile(ctx, in, m, out)
 	}
-	content := &archiveReader{ReaderAt: in, left: zipListMax}
-	archive, err := zip.NewReader(content, in.Size)
-	if errors.Is(err, errLongList) || err == nil && len(archive.File) > zipFilesMax {
-		return fmt.Errorf("has more than the %d files that an export can have: the archive is refused", zipFilesMax)
-	}
+	archive, err := zip.NewReader(in, in.Size)
 	if err != nil {
 		return fmt.Errorf("is not a complete zip archive: %w", err)
 	}
-	content.isOpen = true
+	if len(archive.File) > zipFilesMax {
+		return fmt.Errorf("has more than the %d files that an export can have: the archive is refused", zipFilesMax)
+	}
 	found, size := 0, uint64(0)
 	for _, f := range archive.File {
 		name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
@@ -76,25 +65,6 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 		return errors.New("has no file visitors.csv or imported_visitors_….csv, so it is not an export of Plausible")
 	}
 	return nil
-}
-
-// archiveReader reads an archive. It fails if opening the archive reads more than `left` bytes.
-type archiveReader struct {
-	io.ReaderAt
-
-	left   int
-	isOpen bool
-}
-
-var errLongList = errors.New("the list of files is too long")
-
-func (r *archiveReader) ReadAt(p []byte, off int64) (int, error) {
-	if !r.isOpen {
-		if r.left -= len(p); r.left < 0 {
-			return 0, errLongList
-		}
-	}
-	return r.ReaderAt.ReadAt(p, off)
 }
 
 // convertVisitorsOf converts the visitors file in an archive. It refuses a file whose compression

@@ -84,9 +84,22 @@ func (p preset) check(m mapping) (mapping, error) {
 
 const reasonNoDay = "rows of tables without a day (a column Nth day or Date)"
 
+// convertFile converts the tables of a file that is not in an archive.
+func (p preset) convertFile(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
+	text, err := tabular.OpenText(in, m.Encoding)
+	if err != nil {
+		return err
+	}
+	return p.convert(ctx, text, "", m, out)
+}
+
 // convert converts the tables of a file that have a column of days. suffix is appended to headings
 // in messages.
 func (p preset) convert(ctx context.Context, text io.Reader, suffix string, m mapping, out *convert.Output) error {
+	m, err := p.check(m)
+	if err != nil {
+		return err
+	}
 	period := &reportPeriod{}
 	s := tabular.NewSource(text)
 	s.Comment, s.HasTables, s.OnComment, s.Skip, s.Encoding, s.NamesFlags, s.Nearest = p.comment, p.comment != "", period.readComment, m.SkipLines, m.Encoding, true, schema.Nearest
@@ -127,12 +140,9 @@ func (p preset) convertTable(ctx context.Context, t *tabular.Table, m mapping, p
 		return m.DateColumn != "" && isDay(m.DateColumn) || m.DateColumn == "" && slices.ContainsFunc(p.days, isDay)
 	})
 	own := m
-	own.Metrics, own.Fields = keepColumns(t, m.Metrics), map[string]string{}
-	for field, column := range m.Fields {
-		if hasColumn(t, column) {
-			own.Fields[field] = column
-		}
-	}
+	own.Metrics, own.Fields = maps.Clone(m.Metrics), maps.Clone(m.Fields)
+	maps.DeleteFunc(own.Metrics, func(column, _ string) bool { return !hasColumn(t, column) })
+	maps.DeleteFunc(own.Fields, func(_, column string) bool { return !hasColumn(t, column) })
 	if dayIndex < 0 || len(m.Metrics) > 0 && len(own.Metrics) == 0 {
 		return false, skipTable(t, out)
 	}
@@ -141,9 +151,9 @@ func (p preset) convertTable(ctx context.Context, t *tabular.Table, m mapping, p
 		found[strings.ToLower(column)] = true
 	}
 	isSum := p.sumColumn != "" && hasColumn(t, p.sumColumn)
-	known := maps.Clone(p.series)
+	own.known = maps.Clone(p.series)
 	if isSum {
-		maps.Copy(known, p.sums)
+		maps.Copy(own.known, p.sums)
 	}
 	hasRow := false // whether the first row was read, which shows which columns contain text
 	if !p.onlyKnown {
@@ -152,15 +162,12 @@ func (p preset) convertTable(ctx context.Context, t *tabular.Table, m mapping, p
 		}
 	}
 	if len(m.Metrics) == 0 {
-		p.addColumns(&own, t, dayIndex, known)
+		p.addColumns(&own, t, dayIndex)
 	}
 	if len(own.Metrics) == 0 {
 		return false, skipTable(t, out)
 	}
-	for column := range own.Metrics {
-		own.addSeries(column, known[strings.ToLower(column)])
-	}
-	r, err := newRowConverter(t, own.forTable(t), out)
+	r, err := newRowConverter(t, own, out)
 	if err != nil {
 		return true, err
 	}
@@ -182,21 +189,6 @@ func (p preset) convertTable(ctx context.Context, t *tabular.Table, m mapping, p
 
 func hasColumn(t *tabular.Table, column string) bool {
 	return slices.ContainsFunc(t.Header, func(h string) bool { return strings.EqualFold(h, tabular.CleanHeading(column)) })
-}
-
-// keepColumns returns the values for the columns that a table has, and the value for all columns.
-func keepColumns(t *tabular.Table, values map[string]string) map[string]string {
-	kept := maps.Clone(values)
-	maps.DeleteFunc(kept, func(column, _ string) bool { return column != "" && !hasColumn(t, column) })
-	return kept
-}
-
-// forTable returns the mapping without the values for columns that the table does not have.
-func (m mapping) forTable(t *tabular.Table) mapping {
-	for _, values := range []*map[string]string{&m.Scales, &m.Units, &m.Currencies, &m.Aggregations} {
-		*values = keepColumns(t, *values)
-	}
-	return m
 }
 
 // skipTable counts the rows of a table as skipped.
@@ -236,8 +228,11 @@ func skipTotals(t *tabular.Table, dayIndex int, out *convert.Output) (hasRow boo
 // addColumns maps the columns of a table, if no flag does. If the preset does not know the columns,
 // those up to the last one that contains text in the first row are dimensions, and the later ones
 // are metrics.
-func (p preset) addColumns(m *mapping, t *tabular.Table, dayIndex int, known map[string]series) {
+func (p preset) addColumns(m *mapping, t *tabular.Table, dayIndex int) {
 	m.Metrics = map[string]string{}
+	if m.Fields == nil {
+		m.Fields = map[string]string{}
+	}
 	last := dayIndex
 	for i, cell := range t.Cells {
 		if !p.onlyKnown && i < len(t.Header) && i != dayIndex && isText(cell) {
@@ -245,7 +240,7 @@ func (p preset) addColumns(m *mapping, t *tabular.Table, dayIndex int, known map
 		}
 	}
 	for i, heading := range t.Header {
-		s, isKnown := known[strings.ToLower(heading)]
+		s, isKnown := m.known[strings.ToLower(heading)]
 		switch name := keyPart(heading); {
 		case i == dayIndex || heading == "" || p.onlyKnown && !isKnown:
 		case !p.onlyKnown && i <= last:
@@ -255,22 +250,6 @@ func (p preset) addColumns(m *mapping, t *tabular.Table, dayIndex int, known map
 		default:
 			m.Metrics[heading] = p.prefix + name
 		}
-	}
-}
-
-// addSeries adds the properties of a known column to the mapping, except those that the user has
-// set.
-func (m *mapping) addSeries(column string, s series) {
-	for _, p := range []struct {
-		to    *map[string]string
-		value string
-	}{{&m.Units, s.unit}, {&m.Aggregations, s.aggregation}, {&m.Scales, s.scale}} {
-		if p.value == "" || forColumn(*p.to, column) != "" {
-			continue
-		}
-		values := map[string]string{column: p.value}
-		maps.Copy(values, *p.to)
-		*p.to = values
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"maps"
 	"math"
 	"math/big"
@@ -52,7 +51,7 @@ type rowConverter struct {
 
 type fieldColumn struct {
 	index   int
-	field   field
+	field   *field
 	numbers *tabular.Numbers
 	dates   *tabular.Dates
 }
@@ -167,7 +166,7 @@ func (r *rowConverter) setColumns() error {
 	return nil
 }
 
-func (r *rowConverter) addColumn(index int, f field) {
+func (r *rowConverter) addColumn(index int, f *field) {
 	cells := r.table.Column(index)
 	r.columns = append(r.columns, fieldColumn{index, f, tabular.NewNumbers(r.Decimal, cells), tabular.NewDates(r.dateFormat, r.zone, cells)})
 }
@@ -236,9 +235,11 @@ func (r *rowConverter) setMetrics() error {
 	slices.SortFunc(r.metrics, func(a, b metricColumn) int { return a.index - b.index })
 	for flag, values := range map[string]map[string]string{"scale": r.Scales, "unit": r.Units, "currency": r.Currencies, "aggregation": r.Aggregations} {
 		for column := range values {
-			if column != "" && !slices.ContainsFunc(r.metrics, func(c metricColumn) bool {
+			isMetric := func(c metricColumn) bool {
 				return strings.EqualFold(r.table.Header[c.index], tabular.CleanHeading(column))
-			}) {
+			}
+			isElsewhere := r.known != nil && !hasColumn(r.table, column) // a preset's file may have several tables
+			if column != "" && !isElsewhere && !slices.ContainsFunc(r.metrics, isMetric) {
 				return fmt.Errorf("--%s %s: is not a column of --metric", flag, column)
 			}
 		}
@@ -251,9 +252,10 @@ func (r *rowConverter) addMetric(column, key string) error {
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.Column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
-	if text := forColumn(r.Scales, column); text != "" {
-		if c.scale, err = parseScale(text); err != nil {
+	s := r.seriesOf(column)
+	c := metricColumn{index: at, numbers: tabular.NewNumbers(r.Decimal, r.table.Column(at)), key: key, currency: forColumn(r.Currencies, column), isMinor: s.unit == unitMinor, columnsByField: maps.Clone(r.columnsByField)}
+	if s.scale != "" {
+		if c.scale, err = parseScale(s.scale); err != nil {
 			return err
 		}
 	}
@@ -262,16 +264,15 @@ func (r *rowConverter) addMetric(column, key string) error {
 		c.columnsByField["metricKey"] = r.table.Heading(at)
 	}
 	r.metrics = append(r.metrics, c)
-	return r.emitDefinition(column, key, c)
+	return r.emitDefinition(s, key, c)
 }
 
 // unitMinor is the unit for amounts of money.
 const unitMinor = "currency_minor"
 
 // emitDefinition emits the definition of a metric if its unit or aggregation is known.
-func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error {
-	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
-	if unit == "" && aggregation == "" || r.defined[key] {
+func (r *rowConverter) emitDefinition(s series, key string, c metricColumn) error {
+	if s.unit == "" && s.aggregation == "" || r.defined[key] {
 		return nil
 	}
 	if key == "" {
@@ -280,11 +281,11 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 	fields := map[string]any{
 		"id": digestID(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.Header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
-	if unit != "" {
-		fields["unit"] = unit
+	if s.unit != "" {
+		fields["unit"] = s.unit
 	}
-	if aggregation != "" {
-		fields["aggregation"] = aggregation
+	if s.aggregation != "" {
+		fields["aggregation"] = s.aggregation
 	}
 	columnsByField := maps.Clone(c.columnsByField)
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {
@@ -295,27 +296,19 @@ func (r *rowConverter) emitDefinition(column, key string, c metricColumn) error 
 }
 
 func (r *rowConverter) convertAll(ctx context.Context) error {
-	for {
-		err := r.table.Next()
-		var bad tabular.RowProblem
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &bad) && r.isTotal():
-			r.out.Skip(reasonTotal)
-			continue
-		case errors.As(err, &bad):
-			err = r.out.Report(bad.Problem)
-		case err == nil:
-			err = r.convert()
-		}
+	unlessDone := func(err error) error {
 		if err == nil && r.table.Row%1000 == 0 {
 			err = ctx.Err()
 		}
-		if err != nil {
-			return err
-		}
+		return err
 	}
+	return r.table.Each(func() error { return unlessDone(r.convert()) }, func(bad convert.Problem) error {
+		if r.isTotal() {
+			r.out.Skip(reasonTotal)
+			return nil
+		}
+		return unlessDone(r.out.Report(bad))
+	})
 }
 
 // Reasons for skipping rows.

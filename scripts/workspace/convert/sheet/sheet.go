@@ -34,7 +34,7 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 	}
 	return []convert.Kind{
 		kind("csv", "a table with a header: reviews, numbers, posts, ideas or items", append(slices.Clone(targetTypes), typeDefinition), convertCSV),
-		kind("ga4", "a CSV file of a Google Analytics report or exploration with a day", points, convertGA4),
+		kind("ga4", "a CSV file of a Google Analytics report or exploration with a day", points, ga4.convertFile),
 		kind("plausible", "an export of Plausible: the zip archive, or its file of visitors", points, convertPlausible),
 	}
 }

@@ -37,7 +37,7 @@ var targetTypes = []string{typeFeedback, typePoint, typePost, typeIdea, typeItem
 // target is a record type and its fields.
 type target struct {
 	name, idPrefix string
-	fields         map[string]field
+	fields         map[string]*field
 }
 
 // form says how to convert a cell to a value.
@@ -73,7 +73,7 @@ func newTarget(name string) (*target, error) {
 		return nil, fmt.Errorf("--type %s: must be one of %s", name, strings.Join(targetTypes, ", "))
 	}
 	kind := registeredType(name)
-	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]field{}}
+	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]*field{}}
 	for _, s := range reflect.VisibleFields(kind.Record) {
 		jsonName, _, _ := strings.Cut(s.Tag.Get("json"), ",")
 		if s.Anonymous || jsonName == "" || jsonName == "-" || slices.Contains(derivedFields, jsonName) {
@@ -82,19 +82,13 @@ func newTarget(name string) (*target, error) {
 		t.fields[jsonName] = newField(jsonName, s)
 	}
 	for field, value := range defaults[name] {
-		f := t.fields[field]
-		f.fallback = value
-		t.fields[field] = f
+		t.fields[field].fallback = value
 	}
-	if name == typeFeedback {
-		source := t.fields["source"]
-		source.isRequired = true
-		t.fields["source"] = source
-	}
-	if name == typePoint {
-		ts := t.fields["ts"]
-		ts.form, ts.isRequired = formDay, true
-		t.fields["ts"] = ts
+	switch name {
+	case typeFeedback:
+		t.fields["source"].isRequired = true
+	case typePoint:
+		t.fields["ts"].form, t.fields["ts"].isRequired = formDay, true
 	}
 	return t, nil
 }
@@ -112,9 +106,9 @@ var defaults = map[string]map[string]string{
 	typeItem:     {"status": string(plan.StatusDraft)},
 }
 
-func newField(name string, s reflect.StructField) field {
+func newField(name string, s reflect.StructField) *field {
 	t := s.Type
-	f := field{name: name, fallback: s.Tag.Get("default")}
+	f := &field{name: name, fallback: s.Tag.Get("default")}
 	f.isRequired = t.Kind() == reflect.String || strings.HasPrefix(s.Tag.Get("set"), "required")
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -135,7 +129,7 @@ func newField(name string, s reflect.StructField) field {
 	return f
 }
 
-func (t *target) field(flag, name string) (field, error) {
+func (t *target) field(flag, name string) (*field, error) {
 	if f, ok := t.fields[name]; ok {
 		return f, nil
 	}
@@ -146,12 +140,12 @@ func (t *target) field(flag, name string) (field, error) {
 	} else if near := schema.Nearest(name, names); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return field{}, fmt.Errorf("%s; the fields are %s", message, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s; the fields are %s", message, strings.Join(names, ", "))
 }
 
 // value converts a cell to a value of the field. The error is tabular.ErrEmpty if the cell has no
 // value.
-func (f field) value(cell string, numbers *tabular.Numbers, dates *tabular.Dates) (any, error) {
+func (f *field) value(cell string, numbers *tabular.Numbers, dates *tabular.Dates) (any, error) {
 	switch f.form {
 	case formDate, formDay:
 		date, err := dates.Read(cell)

@@ -39,8 +39,7 @@ type apiCall struct {
 	Method string
 	URL    string
 	Body   string
-	Match  string   // the If-Match header
-	Header []string // further headers that users chose
+	Match  string // the If-Match header
 }
 
 type callKey struct{}
@@ -238,9 +237,6 @@ func (c *apiCall) Curl() string {
 	}
 	if c.Match != "" {
 		out.WriteString(" -H " + shellQuote("If-Match: "+c.Match))
-	}
-	for _, header := range c.Header {
-		out.WriteString(" -H " + shellQuote(header))
 	}
 	if c.Body != "" {
 		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + shellQuote(c.Body))

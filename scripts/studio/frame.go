@@ -220,7 +220,7 @@ func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) 
 // it.
 func (v *pageRequest) readFrame() {
 	k := v.frameData()
-	k.company = startCall(v, "company:read", "The company", v.getCompany)
+	k.company = startCall(v, "company:read", "The company", v.api.GetCompany)
 }
 
 // notice describes what sending a form did. It is shown on the page to which the browser is

@@ -28,7 +28,7 @@ func (s *Studio) addReferenceScreens(handle func(string, func(*pageRequest) *vie
 // referenceData is the data for the reference template.
 type referenceData struct {
 	Settings string // Scalar's settings, as JSON
-	Base     string // the base URL of the service, in place of which the page uses CallPath
+	Base     string // the base URL of the service, which the page replaces by CallPath
 	Company  string
 	Failure  *failure
 }

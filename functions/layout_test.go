@@ -57,8 +57,9 @@ func isUnder(name string, places ...string) bool {
 
 // Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
 // The studio may import only the client, shared/thread, which measures the length of a post as X
-// does, and shared/tabular, which reads numbers and dates as the importers do. As an exception, functions/openapi imports scripts/docs to serve its pages. That package
-// contains only documentation and imports nothing.
+// does, shared/tabular, which reads numbers and dates as the importers do, and shared/scalar, the
+// script of the reference. As an exception, functions/openapi imports scripts/docs to serve its
+// pages. That package contains only documentation and imports nothing.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -80,8 +81,8 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: the pages must import nothing", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
 				t.Errorf("%s imports %s: functions must import no command", name, i)
-			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/tabular", "shared/thread"):
-				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed and how a table is read", name, i)
+			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(localPath, "scripts/studio", "shared/client", "shared/scalar", "shared/tabular", "shared/thread"):
+				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client, and shares only how a text is weighed, how a table is read and the script of the reference", name, i)
 			case isUnder(name, "scripts/workspace") && isUnder(localPath, "scripts/check/faults"):
 				t.Errorf("%s imports %s: the checks import the command line, so it must not import them", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
@@ -177,7 +178,7 @@ func TestLayout(t *testing.T) {
 // layers lists the packages of shared in layers, the lowest first. A package may import only
 // packages from lower layers.
 var layers = [][]string{
-	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
+	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "scalar", "thread", "timestamp"},
 	{"auth", "gateway", "schema", "tabular", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},

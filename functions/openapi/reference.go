@@ -1,63 +1,36 @@
 package openapi
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"html"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/scalar"
 )
-
-// The page at ReferencePath loads Scalar, a script that renders the document in the browser. The
-// script is that of Scalar's package, compressed. These commands fetch it; the integrity of the
-// package is sha512-CmyvtSM9YNTPit1ZxfYhfAp7MtE+KXUxOID4sIf8+Flfr5zFOHVAu1ww1WySszugWG/8xV4BCZuJZtHGwtQyHg==.
-//
-//	npm pack @scalar/api-reference@1.51.0
-//	tar -xzOf scalar-api-reference-1.51.0.tgz package/dist/browser/standalone.js | gzip -9n >functions/openapi/scalar.js.gz
 
 // ReferencePath is the path of the reference page.
 const ReferencePath = "/"
 
-// scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path,
-// so browsers can cache the script forever. TestScript fails when it does not match the script.
-const scriptDigest = "27bbe9a8482b9bea"
-
 // ScriptPath is the path of Scalar's script.
-const ScriptPath = "/reference." + scriptDigest + ".js"
+const ScriptPath = "/reference." + scalar.Digest + ".js"
 
 //go:embed reference.html
 var referencePage string
 
-// scalarSettings returns Scalar's settings. The page loads nothing from other hosts, and has no
-// input for a key: a secret key must not get into a browser. Its examples call the server at the
-// base URL, because the document contains only a relative URL of its server.
+// scalarSettings returns Scalar's settings. The page sends no requests: a secret key must not get
+// into a browser, so the page has no input for one.
 func scalarSettings(base string) map[string]any {
-	return map[string]any{
-		"agent":                 map[string]any{"disabled": true},
-		"defaultOpenFirstTag":   false,
-		"hideClientButton":      true,
-		"hideTestRequestButton": true,
-		"mcp":                   map[string]any{"disabled": true},
-		"servers":               []map[string]any{{"url": base}},
-		"showDeveloperTools":    "never",
-		"telemetry":             false,
-		"withDefaultFonts":      false,
-	}
+	settings := scalar.Settings(base)
+	settings["hideTestRequestButton"] = true
+	return settings
 }
-
-// contentSecurityPolicy is the Content-Security-Policy of the page. It allows inline styles,
-// because Scalar writes its styles into the page.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
-	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Cache-Control values. Browsers revalidate the page each time, which usually returns a 304, so
 // that nobody sees an old page after a deployment.
@@ -102,7 +75,7 @@ func newReferencePage(r *http.Request) staticFile {
 			"{base}", html.EscapeString(stagePath(base)), "{script}", ScriptPath[1:], "{configuration}", html.EscapeString(string(settings)),
 		).Replace(referencePage))
 	}, "text/html; charset=utf-8", cacheRevalidate)
-	f.header["Content-Security-Policy"] = contentSecurityPolicy
+	f.header["Content-Security-Policy"] = scalar.Policy
 	return f
 }
 
@@ -113,7 +86,7 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	delete(document.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
 	files := map[string]func(*http.Request) staticFile{
 		DocumentPath:  constantFile(document),
-		ScriptPath:    constantFile(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
+		ScriptPath:    constantFile(newStaticFile(scalar.Script, "text/javascript; charset=utf-8", cacheYear)),
 		ReferencePath: newReferencePage,
 		GuidePath:     newGuide,
 	}
@@ -130,19 +103,4 @@ func stagePath(base string) string {
 		return ""
 	}
 	return u.EscapedPath() + "/"
-}
-
-//go:embed scalar.js.gz
-var compressedScript []byte
-
-func scalarScript() []byte {
-	r, err := gzip.NewReader(bytes.NewReader(compressedScript))
-	if err != nil {
-		panic(err) // cannot fail: TestScript reads the file
-	}
-	script, err := io.ReadAll(r)
-	if err != nil {
-		panic(err) // cannot fail either
-	}
-	return script
 }

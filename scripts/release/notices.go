@@ -43,7 +43,7 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	if err := add("Go", filepath.Join(root, "LICENSE")); err != nil {
 		return nil, err
 	}
-	if err := add("Scalar", "functions/openapi/scalar-LICENSE.txt"); err != nil {
+	if err := add("Scalar", "shared/scalar/LICENSE.txt"); err != nil {
 		return nil, err
 	}
 	count := 0

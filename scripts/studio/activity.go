@@ -77,9 +77,8 @@ func (a actors) actorOf(c client.Change) actor {
 
 // listKeyNames starts the call that reads the names of the company's keys.
 func (v *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
-	return startCall(v, "keys:read", "The names of the keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
-		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
-	})
+	return startCall(v, "keys:read", "The names of the keys",
+		bound(v.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
 }
 
 // actorsOf returns the names of the listed keys, or none if the call that lists them failed.

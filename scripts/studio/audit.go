@@ -3,7 +3,6 @@ package studio
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -97,9 +96,8 @@ const (
 )
 
 func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
-	return startCall(v, "optimise:read", label, func(ctx context.Context, options ...client.CallOption) (client.Audit, error) {
-		return v.api.GetOptimiseAudit(ctx, client.GetOptimiseAuditInput{AuditID: id}, options...)
-	})
+	return startCall(v, "optimise:read", label,
+		bound(v.api.GetOptimiseAudit, client.GetOptimiseAuditInput{AuditID: id}))
 }
 
 // audit shows an audit and compares it with the previous audit of the same site. The URL may

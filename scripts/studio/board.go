@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -66,9 +65,8 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 	d := &boardData{Live: q.Get("view") == "live", MayWrite: v.may("plan:write"), MayPublish: v.may("plan:publish")}
 	out := &view{page: "board", place: "Roadmap", title: "Roadmap", data: d}
 	for cursor := ""; ; {
-		boards := startCall(v, "plan:read", "The boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
-			return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100), Cursor: optional(cursor)}, options...)
-		})
+		boards := startCall(v, "plan:read", "The boards",
+			bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100), Cursor: optional(cursor)}))
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
 		if boards.Value.Next == "" {
@@ -99,9 +97,8 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 
 // readBoard reads the parts of a board that the page shows.
 func (v *pageRequest) readBoard(d *boardData, cursor string) {
-	preview := startCall(v, "plan:read", "What publishing would change", func(ctx context.Context, options ...client.CallOption) (client.Preview, error) {
-		return v.api.PreviewPlanPublish(ctx, client.PreviewPlanPublishInput{BoardID: d.Board.ID}, options...)
-	})
+	preview := startCall(v, "plan:read", "What publishing would change",
+		bound(v.api.PreviewPlanPublish, client.PreviewPlanPublishInput{BoardID: d.Board.ID}))
 	d.Cursor = cursor
 	var next string
 	var cards []card
@@ -162,15 +159,15 @@ func (d *boardData) JoinName(id string) string {
 }
 
 func (v *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {
-	return startCall(v, "plan:read", "The items", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Item], error) {
-		return v.api.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor)}, options...)
-	})
+	return startCall(v, "plan:read", "The items", bound(v.api.ListPlanItems, client.ListPlanItemsInput{
+		BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor),
+	}))
 }
 
 func (v *pageRequest) listLiveItems(boardID string, limit int, cursor string) *result[client.Page[client.LiveItem]] {
-	return startCall(v, "plan:read", "What visitors see", func(ctx context.Context, options ...client.CallOption) (client.Page[client.LiveItem], error) {
-		return v.api.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor)}, options...)
-	})
+	return startCall(v, "plan:read", "What visitors see", bound(v.api.ListPlanLiveItems, client.ListPlanLiveItemsInput{
+		BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor),
+	}))
 }
 
 // path returns the address of the board with the additional parameters in more.
@@ -278,9 +275,9 @@ func propertyNames(properties []string) (out []string) {
 func (s *Studio) publish(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
-	res := startCall(v, "plan:publish", "Publish what was shown", func(ctx context.Context, options ...client.CallOption) (client.Publication, error) {
-		return v.api.PublishPlanBoard(ctx, client.PublishPlanBoardInput{BoardID: board}, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
-	})
+	in := client.PublishPlanBoardInput{BoardID: board}
+	res := startCall(v, "plan:publish", "Publish what was shown",
+		bound(v.api.PublishPlanBoard, in), client.IfMatch(v.r.PostForm.Get("etag")))
 	v.wait()
 	switch p := res.Value; {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
@@ -298,10 +295,9 @@ func (s *Studio) publish(v *pageRequest) *view {
 // serve.
 func (s *Studio) visitorPage(v *pageRequest) *view {
 	board := v.r.PathValue("board")
-	profile := startCall(v, "company:read", "The company", v.getCompany)
-	stored := startCall(v, "plan:read", "The board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
-		return v.api.GetPlanBoard(ctx, client.GetPlanBoardInput{BoardID: board}, options...)
-	})
+	profile := startCall(v, "company:read", "The company", v.api.GetCompany)
+	stored := startCall(v, "plan:read", "The board",
+		bound(v.api.GetPlanBoard, client.GetPlanBoardInput{BoardID: board}))
 	kit := startCall(v, "context:read", "The brand kit", v.api.GetContextBrandKit)
 	v.wait()
 	page := roadmap.Board{
@@ -374,11 +370,11 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 		saved:    saved,
 		deletion: "It cannot be undone. If visitors see the item, they do until the next publish.",
 		deleted:  "Deleted. If visitors see it, they do until the next publish.",
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Item, error) {
-			return v.api.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, options...)
+		get: func(id string) call[client.Item] {
+			return bound(v.api.GetPlanItem, client.GetPlanItemInput{ItemID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeletePlanItem(ctx, client.DeletePlanItemInput{ItemID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeletePlanItem, client.DeletePlanItemInput{ItemID: id})
 		},
 		fields: func(i client.Item) []*field {
 			return itemFields(i, columnIDs(v.readColumns(boardOf(i))), v.r.URL.Query().Get("column"))
@@ -387,21 +383,17 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 		changedRecord: func(i client.Item) changedRecord {
 			return changedRecord{client.ChangeTypeItem, i.ID, string(i.Status.Or("")), i.UpdatedAt}
 		},
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
+		save: func(c *formChanges, id string) call[client.Item] {
 			title, summary, column, target := c.requiredText("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
 			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.integer("sortOrder")
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-					return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{
-						ItemID: id, Title: title, Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
-					}, options...)
-				}
+				return bound(v.api.UpdatePlanItem, client.UpdatePlanItemInput{
+					ItemID: id, Title: title, Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-				return v.api.CreatePlanItem(ctx, client.CreatePlanItemInput{
-					BoardID: board, Title: title.Or(""), Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
-				}, options...)
-			}
+			return bound(v.api.CreatePlanItem, client.CreatePlanItemInput{
+				BoardID: board, Title: title.Or(""), Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
+			})
 		},
 	}
 }
@@ -429,8 +421,8 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 	return recordScreens[client.Board]{
 		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(v.r.PathValue("id")),
 		home: func(b client.Board) string { return boardPath(b.ID) },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Board, error) {
-			return v.api.GetPlanBoard(ctx, client.GetPlanBoardInput{BoardID: id}, options...)
+		get: func(id string) call[client.Board] {
+			return bound(v.api.GetPlanBoard, client.GetPlanBoardInput{BoardID: id})
 		},
 		fields: func(b client.Board) []*field {
 			return []*field{
@@ -445,19 +437,19 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 			}
 			return out
 		},
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
+		save: func(c *formChanges, id string) call[client.Board] {
 			name, origins, active := c.requiredText("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
 				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because it could mean any site or none
 			}
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
-					return v.api.UpdatePlanBoard(ctx, client.UpdatePlanBoardInput{BoardID: id, Name: name, AllowedOrigins: origins, Active: active}, options...)
-				}
+				return bound(v.api.UpdatePlanBoard, client.UpdatePlanBoardInput{
+					BoardID: id, Name: name, AllowedOrigins: origins, Active: active,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
-				return v.api.CreatePlanBoard(ctx, client.CreatePlanBoardInput{Name: name.Or(""), AllowedOrigins: origins, Active: active}, options...)
-			}
+			return bound(v.api.CreatePlanBoard, client.CreatePlanBoardInput{
+				Name: name.Or(""), AllowedOrigins: origins, Active: active,
+			})
 		},
 	}
 }

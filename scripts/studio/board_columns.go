@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -239,9 +238,8 @@ func columnStep(item client.Item, to string) step {
 // setColumn moves an item to a different column. It fails if the entity tag of the item has
 // changed.
 func (v *pageRequest) setColumn(id string, column client.Optional[string], tag string) *result[client.Item] {
-	res := startCall(v, "plan:write", "Move to the renamed column", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-		return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}, append(options, client.IfMatch(tag))...)
-	})
+	res := startCall(v, "plan:write", "Move to the renamed column",
+		bound(v.api.UpdatePlanItem, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}), client.IfMatch(tag))
 	v.wait()
 	return res
 }

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -37,9 +36,7 @@ func (s *Studio) movePage(v *pageRequest) *view {
 }
 
 func (v *pageRequest) getItem(id string) *result[client.Item] {
-	return startCall(v, "plan:read", "The item", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-		return v.api.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, options...)
-	})
+	return startCall(v, "plan:read", "The item", bound(v.api.GetPlanItem, client.GetPlanItemInput{ItemID: id}))
 }
 
 // moveUpdatesMax is the maximum number of items that one move may update.
@@ -115,9 +112,7 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		return nil, changedByOthersText(changed)
 	}
 	for n, w := range writes {
-		res := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-			return v.api.UpdatePlanItem(ctx, w, append(options, client.IfMatch(current[n].ETag))...)
-		})
+		res := startCall(v, "plan:write", "Move", bound(v.api.UpdatePlanItem, w), client.IfMatch(current[n].ETag))
 		v.wait()
 		title := current[n].Value.Title
 		switch {
@@ -177,9 +172,7 @@ func undoMove(title string, undos []moveUndo) undo {
 	return func(v *pageRequest) notice {
 		for ; left > 0; left-- {
 			b := undos[left-1]
-			res := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-				return v.api.UpdatePlanItem(ctx, b.update, append(options, client.IfMatch(b.tag))...)
-			})
+			res := startCall(v, "plan:write", "Undo", bound(v.api.UpdatePlanItem, b.update), client.IfMatch(b.tag))
 			v.wait()
 			switch {
 			case res.Failure.Conflict():

@@ -127,9 +127,9 @@ func (s *Studio) saveBrand(v *pageRequest) *view {
 	if res.Failure != nil {
 		return v.brandPage(sent, res.Failure)
 	}
-	return v.redirectWithNotice("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undoCall("The brand", "context:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
-		return v.api.UpdateContextBrandKit(ctx, brandChanges(&formChanges{sent: revertedForm(sent)}), options...)
-	})})
+	undo := undoCall("The brand", "context:write", res.ETag,
+		bound(v.api.UpdateContextBrandKit, brandChanges(&formChanges{sent: revertedForm(sent)})))
+	return v.redirectWithNotice("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undo})
 }
 
 func brandChanges(c *formChanges) client.UpdateContextBrandKitInput {
@@ -216,11 +216,11 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
 		deletion: "Posts and plans that name it stay. It cannot be undone.",
 		id:       func(t client.ContentType) string { return t.ID },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.ContentType, error) {
-			return v.api.GetContextContentType(ctx, client.GetContextContentTypeInput{ContentTypeID: id}, options...)
+		get: func(id string) call[client.ContentType] {
+			return bound(v.api.GetContextContentType, client.GetContextContentTypeInput{ContentTypeID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteContextContentType(ctx, client.DeleteContextContentTypeInput{ContentTypeID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteContextContentType, client.DeleteContextContentTypeInput{ContentTypeID: id})
 		},
 		fields: func(t client.ContentType) []*field {
 			return []*field{
@@ -232,21 +232,17 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 				{Name: "active", Label: "In use", Kind: "flag", Stored: strconv.FormatBool(t.Active.Or(true))},
 			}
 		},
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.ContentType, error) {
+		save: func(c *formChanges, id string) call[client.ContentType] {
 			name, about, guidance := c.requiredText("name"), c.text("description"), c.text("guidance")
 			platforms, cadence, active := c.list("defaultPlatforms"), c.text("cadence"), c.flag("active")
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.ContentType, error) {
-					return v.api.UpdateContextContentType(ctx, client.UpdateContextContentTypeInput{
-						ContentTypeID: id, Name: name, Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: active,
-					}, options...)
-				}
+				return bound(v.api.UpdateContextContentType, client.UpdateContextContentTypeInput{
+					ContentTypeID: id, Name: name, Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: active,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.ContentType, error) {
-				return v.api.CreateContextContentType(ctx, client.CreateContextContentTypeInput{
-					Name: name.Or(""), Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: c.sent.Get("active") == "true",
-				}, options...)
-			}
+			return bound(v.api.CreateContextContentType, client.CreateContextContentTypeInput{
+				Name: name.Or(""), Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: c.sent.Get("active") == "true",
+			})
 		},
 	}
 }
@@ -258,29 +254,25 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
 		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
 		id:       func(g client.Goal) string { return g.ID },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Goal, error) {
-			return v.api.GetContextGoal(ctx, client.GetContextGoalInput{GoalID: id}, options...)
+		get: func(id string) call[client.Goal] {
+			return bound(v.api.GetContextGoal, client.GetContextGoalInput{GoalID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteContextGoal(ctx, client.DeleteContextGoalInput{GoalID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteContextGoal, client.DeleteContextGoalInput{GoalID: id})
 		},
 		fields: func(g client.Goal) []*field { return brandGoalFields(g, keys, names) },
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
+		save: func(c *formChanges, id string) call[client.Goal] {
 			name, about, key := c.requiredText("name"), c.text("description"), c.text("metricKey")
 			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.integer("priority")
 			status := enumValue[client.ContextGoalStatus](c.text("status"))
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {
-					return v.api.UpdateContextGoal(ctx, client.UpdateContextGoalInput{
-						GoalID: id, Name: name, Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
-					}, options...)
-				}
+				return bound(v.api.UpdateContextGoal, client.UpdateContextGoalInput{
+					GoalID: id, Name: name, Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {
-				return v.api.CreateContextGoal(ctx, client.CreateContextGoalInput{
-					Name: name.Or(""), Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
-				}, options...)
-			}
+			return bound(v.api.CreateContextGoal, client.CreateContextGoalInput{
+				Name: name.Or(""), Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
+			})
 		},
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/demo/demotest"
-	"growthworkspace/shared/auth"
 )
 
 // Ensure the first save creates the brand, and every later save changes or clears only the fields
@@ -151,19 +150,5 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	checkContains(t, "refused", body, "must be a day such as 2026-09-30", "must be a number such as 12.5", `value="soon"`)
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
-	}
-}
-
-// Ensure the brand page offers no changes if the key may only read. The page names the scope that
-// the key lacks.
-func TestBrandScopes(t *testing.T) {
-	t.Parallel()
-	w := newDemoStudio(t, auth.CompanyRead, auth.ContextRead)
-	body := w.page(t, "/brand", "calm", "Field tip", "1,000 teams a month sign up", "it lacks context:write")
-	checkNotContains(t, "reader", body, "New content type", "New goal", `class="button go"`)
-	status, body := newTestStudio(t, auth.CompanyRead).get(t, "/brand")
-	checkContains(t, "none", body, "This key lacks the scope context:read")
-	if status != http.StatusForbidden || strings.Count(body, "lacks the scope") != 1 {
-		t.Errorf("status %d, want 403 and one missing scope: %s", status, visibleText(body))
 	}
 }

@@ -26,8 +26,8 @@ var screens = map[string]string{
 	"Reviews":           "/reviews", "Reviews, all": "/reviews?show=all", "Reviews, to approve": "/reviews?show=needs_review", "Reviews, one": "/reviews?id=fbk_bulk7&source=google_play", "Company": "/company", "Keys": "/keys", "Roadmap": "/roadmap", "Roadmap, live": "/roadmap?view=live",
 	"Posts": "/posts", "Posts, full": "/posts?month=2026-09", "Posts, list": "/posts/list", "Ideas": "/ideas", "Post": "/posts/pst_bulk7", "Posts, overdue": "/posts/list?status=overdue", "Posts, fill": "/posts/fill", "Plan, new": "/ideas/plans/new", "Idea, new": "/ideas/edit/new", "Post, new": "/posts/new?day=2026-09-01",
 	"Activity": "/activity?since=month", "Accounts": "/posts/accounts", "Brand goal, new": "/brand/goals/new",
-	"Reference": "/reference", "Reference, 200 records": "/reference/list_feedback?send=1&query.limit=200", "Reference, form": "/reference/create_broadcast_post",
-	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
+	"Reference": "/reference",
+	"Sites":     "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 
 // Ensure each screen stays within its limits when there are 5,000 records. There are limits on the

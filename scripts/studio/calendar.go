@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -153,9 +152,7 @@ func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.P
 }
 
 func (v *pageRequest) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
-	return startCall(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
-		return v.api.ListBroadcastPosts(ctx, in, options...)
-	})
+	return startCall(v, "broadcast:read", label, bound(v.api.ListBroadcastPosts, in))
 }
 
 // fill distributes the posts over the days of the calendar.
@@ -336,9 +333,9 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	case times[0].Before(v.Now()) && got.Value.Status.Or("") == client.BroadcastPostStatusScheduled:
 		return refuse("Not moved: " + c.Moment(times[0]) + " is over, and a scheduled post would be sent at once.")
 	}
-	res := startCall(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
-		return v.api.UpdateBroadcastPost(ctx, client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: client.Value(times[0])}, append(options, client.IfMatch(got.ETag))...)
-	})
+	in := client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: client.Value(times[0])}
+	res := startCall(v, "broadcast:write", "Move the post",
+		bound(v.api.UpdateBroadcastPost, in), client.IfMatch(got.ETag))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:

@@ -39,8 +39,7 @@ type apiCall struct {
 	Method string
 	URL    string
 	Body   string
-	Match  string   // the If-Match header
-	Header []string // further headers that users chose
+	Match  string // the If-Match header
 }
 
 type callKey struct{}
@@ -77,9 +76,17 @@ type result[T any] struct {
 	Failure *failure // nil if the call succeeded
 }
 
+// call is a call of a method of the client.
+type call[T any] func(ctx context.Context, options ...client.CallOption) (T, error)
+
+// bound returns the call of a method with an input.
+func bound[In, T any](method func(context.Context, In, ...client.CallOption) (T, error), in In) call[T] {
+	return func(ctx context.Context, options ...client.CallOption) (T, error) { return method(ctx, in, options...) }
+}
+
 // startCall starts an API call, unless the key is known to lack the scope that the call needs. The
 // result is complete once wait has returned.
-func startCall[T any](v *pageRequest, scope, label string, call func(ctx context.Context, options ...client.CallOption) (T, error)) *result[T] {
+func startCall[T any](v *pageRequest, scope, label string, call call[T], options ...client.CallOption) *result[T] {
 	out := &result[T]{}
 	if !v.may(scope) {
 		out.Failure = missingScope(scope)
@@ -91,7 +98,7 @@ func startCall[T any](v *pageRequest, scope, label string, call func(ctx context
 	v.mu.Unlock()
 	v.running.Go(func() {
 		var response client.Response
-		value, err := call(context.WithValue(v.ctx, callKey{}, c), client.Into(&response))
+		value, err := call(context.WithValue(v.ctx, callKey{}, c), append(options, client.Into(&response))...)
 		out.Value, out.ETag, out.Failure = value, response.ETag(), failureOf(err, scope)
 		if out.Failure != nil && out.Failure.Lacks == "" {
 			out.Failure.cause = v.causeOf(out.Failure)
@@ -238,9 +245,6 @@ func (c *apiCall) Curl() string {
 	}
 	if c.Match != "" {
 		out.WriteString(" -H " + shellQuote("If-Match: "+c.Match))
-	}
-	for _, header := range c.Header {
-		out.WriteString(" -H " + shellQuote(header))
 	}
 	if c.Body != "" {
 		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + shellQuote(c.Body))

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 
@@ -32,10 +31,6 @@ func companyFields(c client.Company) []*field {
 		{Name: "primaryLanguage", Label: "Main language", Kind: "text", Hint: "Two letters, such as en or de.", Stored: c.PrimaryLanguage.Or("")},
 		{Name: "timezone", Label: "Time zone", Kind: "text", Hint: "A name such as Europe/Berlin.", Stored: c.Timezone.Or("")},
 	}
-}
-
-func (v *pageRequest) getCompany(ctx context.Context, options ...client.CallOption) (client.Company, error) {
-	return v.api.GetCompany(ctx, options...)
 }
 
 func (s *Studio) company(v *pageRequest) *view { return v.companyPage(nil, nil) }
@@ -71,17 +66,16 @@ func (s *Studio) saveCompany(v *pageRequest) *view {
 	if !c.anyChanged {
 		return v.redirectWithNotice("/company", nil, notice{Text: "Nothing was changed."})
 	}
-	res := startCall(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
-		return v.api.UpdateCompany(ctx, in, append(options, client.IfMatch(sent.Get("etag")))...)
-	})
+	res := startCall(v, "company:write", "The profile",
+		bound(v.api.UpdateCompany, in), client.IfMatch(sent.Get("etag")))
 	v.wait()
 	if res.Failure != nil {
 		return v.companyPage(sent, res.Failure)
 	}
 	record := res.Value.Name.Or("")
-	return v.redirectWithNotice("/company", nil, notice{Record: record, Text: "Saved.", Undo: undoCall(record, "company:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
-		return v.api.UpdateCompany(ctx, companyChanges(&formChanges{sent: revertedForm(sent)}), options...)
-	})})
+	undo := undoCall(record, "company:write", res.ETag,
+		bound(v.api.UpdateCompany, companyChanges(&formChanges{sent: revertedForm(sent)})))
+	return v.redirectWithNotice("/company", nil, notice{Record: record, Text: "Saved.", Undo: undo})
 }
 
 func companyChanges(c *formChanges) client.UpdateCompanyInput {

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"growthworkspace/scripts/studio/civiltime"
+	"growthworkspace/scripts/studio/localauth"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/scalar"
 )
 
 //go:embed templates static
@@ -30,7 +32,11 @@ type pages struct {
 	templates           map[string]*template.Template
 	static              http.Handler
 	style, script, icon string // paths that contain a digest of the file
+	reference           referenceFiles
 }
+
+// referenceFiles are the paths of the files that only the reference uses.
+type referenceFiles struct{ ReferenceStyle, ReferenceScript, Scalar string }
 
 // parseOnce returns the pages. All studios in a process share them.
 var parseOnce = sync.OnceValues(parse)
@@ -57,23 +63,33 @@ func parse() (*pages, error) {
 	return p, p.addStatic()
 }
 
+// scalarOnce decompresses the script when it is first requested.
+var scalarOnce = sync.OnceValue(scalar.Script)
+
 var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // addStatic serves each static file under a path that contains the file's digest, so that a browser
 // may cache the file forever.
 func (p *pages) addStatic() error {
+	p.reference.Scalar = localauth.StaticPath + scalar.Digest + "/scalar.js"
 	contentByPath := map[string][]byte{}
-	for name, dst := range map[string]*string{"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon} {
+	for name, dst := range map[string]*string{
+		"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon,
+		"reference.css": &p.reference.ReferenceStyle, "reference.js": &p.reference.ReferenceScript,
+	} {
 		text, err := fs.ReadFile(files, "static/"+name)
 		if err != nil {
 			return fmt.Errorf("read a static file: %w", err)
 		}
 		sum := sha256.Sum256(text)
-		*dst = "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
+		*dst = localauth.StaticPath + hex.EncodeToString(sum[:6]) + "/" + name
 		contentByPath[*dst] = text
 	}
 	p.static = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, known := contentByPath[r.URL.Path]
+		if r.URL.Path == p.reference.Scalar {
+			text, known = scalarOnce(), true
+		}
 		if !known {
 			http.NotFound(w, r)
 			return
@@ -97,6 +113,8 @@ type view struct {
 
 // frame is the data for the template that surrounds every page.
 type frame struct {
+	referenceFiles
+
 	Title, Place  string
 	Style, Script string
 	Icon          string
@@ -154,7 +172,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 		return
 	}
 	f := frame{
-		Title: out.title, Place: out.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
+		referenceFiles: s.pages.reference, Title: out.title, Place: out.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
 		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Clock: v.clock(), Data: out.data,
 	}
 	if f.Notice != nil && f.Notice.More == "" && f.Place != "Overview" && s.firstSteps.isShown() {
@@ -202,7 +220,7 @@ func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) 
 // it.
 func (v *pageRequest) readFrame() {
 	k := v.frameData()
-	k.company = startCall(v, "company:read", "The company", v.getCompany)
+	k.company = startCall(v, "company:read", "The company", v.api.GetCompany)
 }
 
 // notice describes what sending a form did. It is shown on the page to which the browser is

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 
@@ -49,9 +48,7 @@ func (s *Studio) ideas(v *pageRequest) *view {
 		Limit: client.Value(ideasPerPage), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: optional(d.Plan), Cursor: optional(q.Get("cursor")),
 	}
 	plans := v.startPlans()
-	ideas := startCall(v, "broadcast:read", "The ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
-		return v.api.ListBroadcastIdeas(ctx, in, options...)
-	})
+	ideas := startCall(v, "broadcast:read", "The ideas", bound(v.api.ListBroadcastIdeas, in))
 	v.wait()
 	d.Clock, d.Plans, d.NoPlans, d.NoIdeas = v.clock(), plans.Value.Items, plans.Failure, ideas.Failure
 	if d.NoIdeas != nil {
@@ -103,9 +100,9 @@ func (s *Studio) decideIdea(v *pageRequest) *view {
 	case version(got.Value.UpdatedAt) != form.Get("seen"):
 		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
 	}
-	res := startCall(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
-		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: client.Value(status)}, append(options, client.IfMatch(got.ETag))...)
-	})
+	in := client.UpdateBroadcastIdeaInput{IdeaID: id, Status: client.Value(status)}
+	res := startCall(v, "broadcast:write", "Decide on the idea",
+		bound(v.api.UpdateBroadcastIdea, in), client.IfMatch(got.ETag))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
@@ -116,7 +113,7 @@ func (s *Studio) decideIdea(v *pageRequest) *view {
 		return v.redirectWithNotice("/posts/new", url.Values{"idea": {id}}, notice{Text: "Accepted. Its post is not stored yet: check it and save."})
 	}
 	record := got.Value.Title.Or("The idea")
-	return v.redirectWithNotice("/ideas", back, notice{Record: record, Text: text, Undo: undoCall(record, "broadcast:write", res.ETag, func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
-		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: got.Value.Status}, options...)
-	})})
+	undo := undoCall(record, "broadcast:write", res.ETag,
+		bound(v.api.UpdateBroadcastIdea, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: got.Value.Status}))
+	return v.redirectWithNotice("/ideas", back, notice{Record: record, Text: text, Undo: undo})
 }

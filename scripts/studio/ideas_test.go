@@ -9,7 +9,6 @@ import (
 
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/demo/demotest"
-	"growthworkspace/shared/auth"
 )
 
 // decision returns the form that accepts or rejects an idea.
@@ -77,18 +76,6 @@ func TestIdeas(t *testing.T) {
 	w.page(t, "/ideas?status=accepted", "One", "/posts/new?idea="+one)
 	if status, body := w.get(t, "/posts/new?idea=ida_none"); status != http.StatusOK || !strings.Contains(body, "The idea could not be read: ") {
 		t.Errorf("status %d, want 200 and that the idea could not be read: %s", status, visibleText(body))
-	}
-}
-
-// Ensure a user whose key lacks a scope still sees everything that the key may read. The page names
-// the missing scope.
-func TestIdeaScopes(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t, auth.BroadcastRead)
-	checkNotContains(t, "reader", w.page(t, "/ideas", "broadcast:write"), "Accept and write")
-	noScope := newTestStudio(t, auth.CompanyRead)
-	if status, body := noScope.get(t, "/ideas"); status != http.StatusForbidden || !strings.Contains(body, "broadcast:read") {
-		t.Errorf("status %d, want 403 with the scope broadcast:read: %s", status, visibleText(body))
 	}
 }
 

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -35,9 +34,7 @@ func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *resu
 		Limit: client.Value(limit), ReplyStatus: optional(f.status), Source: optional(f.source), Sentiment: optional(f.sentiment),
 		Rating: optional(f.ratings), Flags: optional(string(f.flag)), PostedFrom: optional(f.since), PostedTo: optional(f.until), Cursor: optional(f.cursor),
 	}
-	return startCall(v, "feedback:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Feedback], error) {
-		return v.api.ListFeedback(ctx, in, options...)
-	})
+	return startCall(v, "feedback:read", label, bound(v.api.ListFeedback, in))
 }
 
 // tab is one of the tabs above a list.

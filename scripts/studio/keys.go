@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -91,9 +90,9 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		out.status = refused.status()
 		d.Name, d.Expires, d.Preset, d.IdempotencyKey, d.Problem = typedField(sent, "name"), sent.Get("expires"), sent.Get("preset"), nextIdempotencyKey(sent, refused), refused
 	}
-	listed := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
-		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200), Cursor: optional(v.r.URL.Query().Get("cursor"))}, options...)
-	})
+	listed := startCall(v, "keys:read", "The keys", bound(v.api.ListKeys, client.ListKeysInput{
+		Limit: client.Value(200), Cursor: optional(v.r.URL.Query().Get("cursor")),
+	}))
 	v.wait()
 	d.NoKeys = listed.Failure
 	if d.NoKeys != nil && sent == nil {
@@ -244,9 +243,9 @@ func (s *Studio) createKey(v *pageRequest) *view {
 		}
 		in.ExpiresAt = client.Value(renderedAt.UTC().Add(lifetime))
 	}
-	return v.issue(sent, "Create a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
-		return v.api.CreateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
-	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
+	return v.issue(sent, "Create a key", bound(v.api.CreateKey, in), func(refused *failure) *view {
+		return v.keysPage(sent, refused)
+	})
 }
 
 // overlaps are the options for how many seconds the old key keeps working after a rotation.
@@ -259,20 +258,18 @@ func (s *Studio) rotateKey(v *pageRequest) *view {
 	if seconds, ok := overlaps[sent.Get("overlap")]; ok {
 		in.OverlapSeconds = client.Value(seconds)
 	}
-	return v.issue(sent, "Rotate a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
-		return v.api.RotateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
-	}, func(refused *failure) *view {
+	return v.issue(sent, "Rotate a key", bound(v.api.RotateKey, in), func(refused *failure) *view {
 		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: "Not rotated: " + refused.Text()})
 	})
 }
 
 // issue makes a call that returns a secret, writes the secret to a file and shows a notice that
 // names the file. Sending the form twice writes the same secret again.
-func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refuse func(*failure) *view) *view {
+func (v *pageRequest) issue(sent url.Values, label string, call call[client.IssuedKey], refuse func(*failure) *view) *view {
 	if v.SaveSecret == nil {
 		return refuse(&failure{Messages: []string{errNoSecretFolder.Error()}})
 	}
-	issued := startCall(v, "keys:write", label, call)
+	issued := startCall(v, "keys:write", label, call, client.IdempotencyKey(sent.Get("once")))
 	v.wait()
 	if issued.Failure != nil {
 		return refuse(issued.Failure)
@@ -293,9 +290,7 @@ func (v *pageRequest) issue(sent url.Values, label string, call func(context.Con
 
 func (s *Studio) revokeKey(v *pageRequest) *view {
 	id := v.r.PathValue("id")
-	res := startCall(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
-		return v.api.RevokeKey(ctx, client.RevokeKeyInput{KeyID: id}, options...)
-	})
+	res := startCall(v, "keys:write", "Revoke a key", bound(v.api.RevokeKey, client.RevokeKeyInput{KeyID: id}))
 	v.wait()
 	if res.Failure != nil && res.Failure.Status != http.StatusNotFound {
 		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: "Not revoked: " + res.Failure.Text()})

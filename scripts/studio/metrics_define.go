@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -29,11 +28,11 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 		home:     func(d client.Definition) string { return metricPath(d.Key) },
 		id:       func(d client.Definition) string { return d.ID },
 		deletion: "Only a metric without points can be deleted. It cannot be undone.",
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Definition, error) {
-			return v.api.GetMetricDefinition(ctx, client.GetMetricDefinitionInput{DefinitionID: id}, options...)
+		get: func(id string) call[client.Definition] {
+			return bound(v.api.GetMetricDefinition, client.GetMetricDefinitionInput{DefinitionID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteMetricDefinition(ctx, client.DeleteMetricDefinitionInput{DefinitionID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteMetricDefinition, client.DeleteMetricDefinitionInput{DefinitionID: id})
 		},
 		fields: func(d client.Definition) []*field { return definitionFields(d, v.r.URL.Query().Get("key"), v.Now()) },
 		facts: func(d client.Definition) []fact {
@@ -137,9 +136,8 @@ func (v *pageRequest) pushFirstValues(d client.Definition, tag string, sent url.
 	for i := range points {
 		points[i].MetricKey = d.Key
 	}
-	pushed := startCall(v, "metrics:write", "Push the values", func(ctx context.Context, options ...client.CallOption) (client.PushResult, error) {
-		return v.api.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: points}, options...)
-	})
+	pushed := startCall(v, "metrics:write", "Push the values",
+		bound(v.api.PushMetricPoints, client.PushMetricPointsInput{Points: points}))
 	v.wait()
 	if pushed.Failure != nil {
 		return notice{Record: d.Name.Or(d.Key), Bad: true, Text: "The metric was created, but its values were not stored: " + pushed.Failure.Text()}
@@ -157,9 +155,9 @@ func (v *pageRequest) undoFirstValues(d client.Definition, tag string, points []
 	}
 	days := slices.Sorted(maps.Keys(pushed))
 	return func(v *pageRequest) notice {
-		stored := startCall(v, "metrics:read", "The values", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
-			return v.api.ListMetricPoints(ctx, client.ListMetricPointsInput{MetricKey: d.Key, Limit: client.Value(pointsMax)}, options...)
-		})
+		stored := startCall(v, "metrics:read", "The values", bound(v.api.ListMetricPoints, client.ListMetricPointsInput{
+			MetricKey: d.Key, Limit: client.Value(pointsMax),
+		}))
 		v.wait()
 		isOther := func(p client.Point) bool {
 			value, known := pushed[dayText(p.TS.Or(time.Time{}).UTC())]
@@ -171,9 +169,9 @@ func (v *pageRequest) undoFirstValues(d client.Definition, tag string, points []
 		case page.Next != "" || len(page.Items) != len(pushed) || slices.ContainsFunc(page.Items, isOther):
 			return undoNotice(name, &failure{Status: http.StatusPreconditionFailed})
 		}
-		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
-			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{MetricKey: d.Key, From: days[0], To: days[len(days)-1]}, options...)
-		})
+		deleted := startCall(v, "metrics:write", "Undo", bound(v.api.DeleteMetricPoints, client.DeleteMetricPointsInput{
+			MetricKey: d.Key, From: days[0], To: days[len(days)-1],
+		}))
 		v.wait()
 		if deleted.Failure != nil {
 			return undoNotice(name, deleted.Failure)
@@ -196,7 +194,7 @@ func keyOf(name string) string {
 // saveDefinition returns the call that creates a definition or, if id is not empty, the call that
 // changes the definition with that id. If the form asks for it, the call that changes a definition
 // also confirms it.
-func (v *pageRequest) saveDefinition(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
+func (v *pageRequest) saveDefinition(c *formChanges, id string) call[client.Definition] {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))
 	dimensions, expression := c.list("dimensions"), c.text("formula")
@@ -213,18 +211,14 @@ func (v *pageRequest) saveDefinition(c *formChanges, id string) func(context.Con
 		if c.sent.Get("confirm") == "true" {
 			in.NeedsReview, c.anyChanged = client.Value(false), true
 		}
-		return func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-			return v.api.UpdateMetricDefinition(ctx, in, options...)
-		}
+		return bound(v.api.UpdateMetricDefinition, in)
 	}
 	v.firstValues(c)
 	in := client.CreateMetricDefinitionInput{
 		Key: cmp.Or(typedField(c.sent, "key"), keyOf(typedField(c.sent, "name"))), Name: name, Description: description, Unit: unit, Aggregation: aggregation, Polarity: polarity,
 		Kind: optional(client.MetricsKind(typedField(c.sent, "kind"))), Formula: expression, Dimensions: dimensions, Source: source,
 	}
-	return func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-		return v.api.CreateMetricDefinition(ctx, in, options...)
-	}
+	return bound(v.api.CreateMetricDefinition, in)
 }
 
 // confirmMetric confirms a definition without changing it. It reads the definition first to get its
@@ -232,9 +226,7 @@ func (v *pageRequest) saveDefinition(c *formChanges, id string) func(context.Con
 func (s *Studio) confirmMetric(v *pageRequest) *view {
 	e := v.definitionScreens()
 	id := v.r.PathValue("id")
-	got := startCall(v, "metrics:write", "The metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-		return e.get(ctx, id, options...)
-	})
+	got := startCall(v, "metrics:write", "The metric", e.get(id))
 	v.wait()
 	msg := notice{Record: got.Value.Name.Or(got.Value.Key), Text: "Confirmed."}
 	switch {
@@ -244,9 +236,9 @@ func (s *Studio) confirmMetric(v *pageRequest) *view {
 		msg.Text, msg.Bad = "Somebody has changed this metric since the page was loaded, so it was not confirmed. This is its current state.", true
 		return v.finish(metricPath(got.Value.Key), msg)
 	}
-	res := startCall(v, "metrics:write", "Confirm the metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-		return v.api.UpdateMetricDefinition(ctx, client.UpdateMetricDefinitionInput{DefinitionID: id, NeedsReview: client.Value(false)}, append(options, client.IfMatch(got.ETag))...)
-	})
+	in := client.UpdateMetricDefinitionInput{DefinitionID: id, NeedsReview: client.Value(false)}
+	res := startCall(v, "metrics:write", "Confirm the metric",
+		bound(v.api.UpdateMetricDefinition, in), client.IfMatch(got.ETag))
 	v.wait()
 	if res.Failure != nil {
 		msg.Text, msg.Bad = "Not confirmed: "+res.Failure.Text(), true

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"html/template"
 	"slices"
@@ -72,20 +71,16 @@ func (v *pageRequest) readMarks(q metricQuery) *markReads {
 		}
 		switch kind.ID {
 		case "releases":
-			out.boards = startCall(v, kind.scope, "When the roadmap was published", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
-				return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100)}, options...)
-			})
+			out.boards = startCall(v, kind.scope, "When the roadmap was published",
+				bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
 		case "posts":
 			in := client.ListBroadcastPostsInput{
 				Status: client.Value(client.BroadcastPostStatusPublished), From: client.Value(client.Day(w.Buckets[0])), To: client.Value(client.Day(q.grain.Next(w.Buckets[len(w.Buckets)-1], 1))), Limit: client.Value(markPostsMax),
 			}
-			out.posts = startCall(v, kind.scope, "The posts that were sent", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
-				return v.api.ListBroadcastPosts(ctx, in, options...)
-			})
+			out.posts = startCall(v, kind.scope, "The posts that were sent", bound(v.api.ListBroadcastPosts, in))
 		case "audits":
-			out.audits = startCall(v, kind.scope, "The latest audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
-				return v.api.ListOptimiseAudits(ctx, client.ListOptimiseAuditsInput{Limit: client.Value(markAuditsMax)}, options...)
-			})
+			out.audits = startCall(v, kind.scope, "The latest audits",
+				bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(markAuditsMax)}))
 		}
 	}
 	return out

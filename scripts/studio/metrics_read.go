@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"time"
 
 	"growthworkspace/scripts/studio/period"
@@ -28,9 +27,8 @@ type pointReads struct {
 func (v *pageRequest) readNewest(key string) (out []*result[client.Page[client.Point]]) {
 	for _, grain := range []period.Grain{period.Day, period.Week, period.Month} {
 		in := client.ListMetricPointsInput{MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), Limit: client.Value(1)}
-		out = append(out, startCall(v, "metrics:read", "The newest point by "+string(grain), func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
-			return v.api.ListMetricPoints(ctx, in, options...)
-		}))
+		out = append(out, startCall(v, "metrics:read", "The newest point by "+string(grain),
+			bound(v.api.ListMetricPoints, in)))
 	}
 	return out
 }
@@ -71,9 +69,7 @@ func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to
 	if total {
 		in.Total = client.Value(true)
 	}
-	return startCall(v, "metrics:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
-		return v.api.ListMetricPoints(ctx, in, options...)
-	})
+	return startCall(v, "metrics:read", label, bound(v.api.ListMetricPoints, in))
 }
 
 // pointsMax is the maximum number of points on one page of the API.

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -496,9 +495,8 @@ func typedDims(sent url.Values) map[string]string {
 }
 
 func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint) *result[client.PushResult] {
-	return startCall(v, "metrics:write", label, func(ctx context.Context, options ...client.CallOption) (client.PushResult, error) {
-		return v.api.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}, options...)
-	})
+	return startCall(v, "metrics:write", label,
+		bound(v.api.PushMetricPoints, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}))
 }
 
 // renamePointFields replaces the paths in the error messages of a push with the names of the form's
@@ -549,11 +547,9 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			v.wait()
 			return noticeFor(res.Failure)
 		}
-		res := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
-			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
-				MetricKey: b.key, From: dayText(b.start), To: dayText(b.start), SeriesID: client.Value(reads.points.Value.Items[at].SeriesID),
-			}, options...)
-		})
+		res := startCall(v, "metrics:write", "Undo", bound(v.api.DeleteMetricPoints, client.DeleteMetricPointsInput{
+			MetricKey: b.key, From: dayText(b.start), To: dayText(b.start), SeriesID: client.Value(reads.points.Value.Items[at].SeriesID),
+		}))
 		v.wait()
 		return noticeFor(res.Failure)
 	}

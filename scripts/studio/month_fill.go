@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -136,9 +135,9 @@ func (s *Studio) fillPage(v *pageRequest) *view {
 }
 
 func (v *pageRequest) listIdeas(status client.BroadcastIdeaStatus, label string) *result[client.Page[client.Idea]] {
-	return startCall(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
-		return v.api.ListBroadcastIdeas(ctx, client.ListBroadcastIdeasInput{Status: client.Value(status), Limit: client.Value(ideasPerPage)}, options...)
-	})
+	return startCall(v, "broadcast:read", label, bound(v.api.ListBroadcastIdeas, client.ListBroadcastIdeasInput{
+		Status: client.Value(status), Limit: client.Value(ideasPerPage),
+	}))
 }
 
 // suggest gives each idea the day for which it was suggested if that day is free, and spreads all
@@ -212,9 +211,8 @@ func (s *Studio) fill(v *pageRequest) *view {
 			Platform: client.BroadcastPlatform(form.Get("platform." + id)), IdeaID: client.Value(id), ScheduledFor: client.Value(at),
 			Title: optional(title), Body: body, Status: client.Value(client.BroadcastPostStatusDraft),
 		}
-		results = append(results, startCall(v, "broadcast:write", "A draft", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
-			return v.api.CreateBroadcastPost(ctx, in, append(options, client.IdempotencyKey(form.Get("once")+id))...)
-		}))
+		results = append(results, startCall(v, "broadcast:write", "A draft",
+			bound(v.api.CreateBroadcastPost, in), client.IdempotencyKey(form.Get("once")+id)))
 	}
 	v.wait()
 	var created []*result[client.Post]

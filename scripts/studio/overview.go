@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -106,38 +105,32 @@ func (s *Studio) overview(v *pageRequest) *view {
 }
 
 func (v *pageRequest) listDefinitions() *result[client.Page[client.Definition]] {
-	return startCall(v, "metrics:read", "The metrics", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Definition], error) {
-		return v.api.ListMetricDefinitions(ctx, client.ListMetricDefinitionsInput{Limit: client.Value(200)}, options...)
-	})
+	return startCall(v, "metrics:read", "The metrics",
+		bound(v.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
 }
 
 func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
-	return startCall(v, "context:read", "The brand goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
-		return v.api.ListContextGoals(ctx, client.ListContextGoalsInput{Limit: client.Value(200)}, options...)
-	})
+	return startCall(v, "context:read", "The brand goals",
+		bound(v.api.ListContextGoals, client.ListContextGoalsInput{Limit: client.Value(200)}))
 }
 
 // startOverviewReads starts the calls that read posts, boards, channels and audits.
 func (v *pageRequest) startOverviewReads(d *overviewData) {
-	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
-		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
+	d.Posts = startCall(v, "broadcast:read", "The next posts",
+		bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today)),
 			Order: client.Value("asc"), Limit: client.Value(postsReadMax),
-		}, options...)
-	})
+		}))
 	d.Overdue = v.listOverdue("", "", postsReadMax)
-	d.Failed = startCall(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
-		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
+	d.Failed = startCall(v, "broadcast:read", "Posts that failed",
+		bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
-		}, options...)
-	})
+		}))
 	d.Channels = v.listChannels()
-	d.Boards = startCall(v, "plan:read", "The roadmap boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
-		return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100)}, options...)
-	})
-	d.Audits = startCall(v, "optimise:read", "The latest audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
-		return v.api.ListOptimiseAudits(ctx, client.ListOptimiseAuditsInput{Limit: client.Value(20)}, options...)
-	})
+	d.Boards = startCall(v, "plan:read", "The roadmap boards",
+		bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
+	d.Audits = startCall(v, "optimise:read", "The latest audits",
+		bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(20)}))
 }
 
 // readTiles reads the points of as many metrics as the limit on the page's calls allows, and adds a

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -26,30 +25,26 @@ func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 		place: "Posts", noun: "content plan", area: "broadcast", path: plansPath, back: "/ideas",
 		deletion: "Its ideas remain. It cannot be undone.",
 		id:       func(p client.Plan) string { return p.ID },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Plan, error) {
-			return v.api.GetBroadcastPlan(ctx, client.GetBroadcastPlanInput{PlanID: id}, options...)
+		get: func(id string) call[client.Plan] {
+			return bound(v.api.GetBroadcastPlan, client.GetBroadcastPlanInput{PlanID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteBroadcastPlan(ctx, client.DeleteBroadcastPlanInput{PlanID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteBroadcastPlan, client.DeleteBroadcastPlanInput{PlanID: id})
 		},
 		fields: func(p client.Plan) []*field { return planFields(p, goals, types) },
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Plan, error) {
+		save: func(c *formChanges, id string) call[client.Plan] {
 			name, brief, objective, audience := c.requiredText("name"), c.text("brief"), c.text("objective"), c.text("audience")
 			goal, contentTypes := c.text("goalId"), c.list("contentTypeIds")
 			platforms, cadence, startsAt, endsAt := c.platforms(), c.text("cadence"), c.date("startsAt"), c.date("endsAt")
 			status := enumValue[client.BroadcastPlanStatus](c.text("status"))
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
-					return v.api.UpdateBroadcastPlan(ctx, client.UpdateBroadcastPlanInput{
-						PlanID: id, Name: name, Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
-					}, options...)
-				}
+				return bound(v.api.UpdateBroadcastPlan, client.UpdateBroadcastPlanInput{
+					PlanID: id, Name: name, Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Plan, error) {
-				return v.api.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
-					Name: name.Or(""), Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
-				}, options...)
-			}
+			return bound(v.api.CreateBroadcastPlan, client.CreateBroadcastPlanInput{
+				Name: name.Or(""), Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
+			})
 		},
 	}
 }
@@ -122,11 +117,11 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 		home: func(i client.Idea) string {
 			return ideasPath(string(i.Status.Or(client.BroadcastIdeaStatusSuggested)), "")
 		},
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Idea, error) {
-			return v.api.GetBroadcastIdea(ctx, client.GetBroadcastIdeaInput{IdeaID: id}, options...)
+		get: func(id string) call[client.Idea] {
+			return bound(v.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteBroadcastIdea(ctx, client.DeleteBroadcastIdeaInput{IdeaID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteBroadcastIdea, client.DeleteBroadcastIdeaInput{IdeaID: id})
 		},
 		fields: func(i client.Idea) []*field {
 			plan := plans.choice("planId", "Content plan", "", i.PlanID.Or(""))
@@ -145,7 +140,7 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 				{Name: "sourceId", Label: "The record it comes from", Kind: "text", Rare: true, Hint: "Type a word of its name and choose it, or paste its id.", Stored: i.SourceID.Or(""), Choices: sources.ids, Labels: sources.names},
 			}
 		},
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Idea, error) {
+		save: func(c *formChanges, id string) call[client.Idea] {
 			title, summary, rationale, plan := c.requiredText("title"), c.text("summary"), c.text("rationale"), c.text("planId")
 			contentType, sourceKind, sourceID := c.text("contentTypeId"), enumValue[client.BroadcastSourceKind](c.text("sourceKind")), c.text("sourceId")
 			platforms, day := c.platforms(), c.date("suggestedFor")
@@ -153,31 +148,25 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 				day = client.Value(defaultPostTime(at))
 			}
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
-					return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{
-						IdeaID: id, Title: title, Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
-					}, options...)
-				}
+				return bound(v.api.UpdateBroadcastIdea, client.UpdateBroadcastIdeaInput{
+					IdeaID: id, Title: title, Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
-				return v.api.CreateBroadcastIdea(ctx, client.CreateBroadcastIdeaInput{
-					Title: title.Or(""), Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
-				}, options...)
-			}
+			return bound(v.api.CreateBroadcastIdea, client.CreateBroadcastIdeaInput{
+				Title: title.Or(""), Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
+			})
 		},
 	}
 }
 
 func (v *pageRequest) startPlans() *result[client.Page[client.Plan]] {
-	return startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
-		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
-	})
+	return startCall(v, "broadcast:read", "The content plans",
+		bound(v.api.ListBroadcastPlans, client.ListBroadcastPlansInput{Limit: client.Value(100)}))
 }
 
 func (v *pageRequest) startContentTypes() *result[client.Page[client.ContentType]] {
-	return startCall(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
-		return v.api.ListContextContentTypes(ctx, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}, options...)
-	})
+	return startCall(v, "context:read", "The content types",
+		bound(v.api.ListContextContentTypes, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}))
 }
 
 func contentTypeName(t client.ContentType) (id, name string) { return t.ID, t.Name.Or("Content type") }

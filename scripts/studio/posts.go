@@ -54,9 +54,8 @@ func isSent(p client.Post) bool {
 }
 
 func (v *pageRequest) getPost(id string) *result[client.Post] {
-	return startCall(v, "broadcast:read", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
-		return v.api.GetBroadcastPost(ctx, client.GetBroadcastPostInput{PostID: id}, options...)
-	})
+	return startCall(v, "broadcast:read", "The post",
+		bound(v.api.GetBroadcastPost, client.GetBroadcastPostInput{PostID: id}))
 }
 
 // postFields returns the form fields for a post on a platform. A post without an id is a new one.
@@ -412,18 +411,15 @@ func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInpu
 		if status == client.BroadcastPostStatusScheduled && dated && at.Before(v.Now()) {
 			return notice{Record: record, Bad: true, Text: "Not undone: its time has passed, so it would be sent immediately."}
 		}
-		return undoCall(record, "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
-			return v.api.UpdateBroadcastPost(ctx, before, options...)
-		})(v)
+		return undoCall(record, "broadcast:write", stored.ETag, bound(v.api.UpdateBroadcastPost, before))(v)
 	}
 }
 
 // undoNewPost returns an undo that deletes a post that was just created.
 func undoNewPost(stored *result[client.Post]) undo {
 	return func(v *pageRequest) notice {
-		return undoCall(postName(stored.Value), "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: stored.Value.ID}, options...)
-		})(v)
+		return undoCall(postName(stored.Value), "broadcast:write", stored.ETag,
+			bound(v.api.DeleteBroadcastPost, client.DeleteBroadcastPostInput{PostID: stored.Value.ID}))(v)
 	}
 }
 
@@ -456,9 +452,9 @@ func savedText(p client.Post, c civiltime.Clock) string {
 // deletePost deletes a post, unless somebody has changed it since the page was loaded.
 func (s *Studio) deletePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
-	res := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
-		return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: id}, append(options, client.IfMatch(typed.Get("etag")))...)
-	})
+	in := client.DeleteBroadcastPostInput{PostID: id}
+	res := startCall(v, "broadcast:write", "Delete the post",
+		bound(v.api.DeleteBroadcastPost, in), client.IfMatch(typed.Get("etag")))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
@@ -470,13 +466,11 @@ func (s *Studio) deletePost(v *pageRequest) *view {
 }
 
 func (v *pageRequest) getIdea(id string) *result[client.Idea] {
-	return startCall(v, "broadcast:read", "The idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
-		return v.api.GetBroadcastIdea(ctx, client.GetBroadcastIdeaInput{IdeaID: id}, options...)
-	})
+	return startCall(v, "broadcast:read", "The idea",
+		bound(v.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id}))
 }
 
 func (v *pageRequest) listChannels() *result[client.Page[client.Channel]] {
-	return startCall(v, "broadcast:read", "The channels", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Channel], error) {
-		return v.api.ListBroadcastChannels(ctx, client.ListBroadcastChannelsInput{}, options...)
-	})
+	return startCall(v, "broadcast:read", "The channels",
+		bound(v.api.ListBroadcastChannels, client.ListBroadcastChannelsInput{}))
 }

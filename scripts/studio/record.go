@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,11 +21,11 @@ type recordScreens[T any] struct {
 	saved    string // the notice after a save; if empty, "Saved."
 	deleted  string // the notice after a deletion; if empty, "Deleted."
 
-	get           func(ctx context.Context, id string, options ...client.CallOption) (T, error)
+	get           func(id string) call[T]
 	fields        func(T) []*field
 	facts         func(T) []fact // may be nil
-	save          func(c *formChanges, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
-	remove        func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
+	save          func(c *formChanges, id string) call[T]
+	remove        func(id string) call[client.Deleted]
 	afterCreate   func(record T, tag string, sent url.Values) notice // stores additional values from the form of a new record with the entity tag, and returns the notice; may be nil
 	id            func(T) string                                     // returns the record's id, so that a creation can be undone; may be nil
 	home          func(T) string                                     // returns the page that lists a stored record; if nil, the page in the field back is used
@@ -87,9 +86,7 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 	}
 	back := e.back
 	if !d.New {
-		stored = startCall(v, e.area+":read", "The "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
-			return e.get(ctx, id, options...)
-		})
+		stored = startCall(v, e.area+":read", "The "+e.noun, e.get(id))
 		v.wait()
 		d.Action += "/" + url.PathEscape(id)
 		d.Failure, back, out.title = stored.Failure, d.Action, "Edit "+e.noun
@@ -137,9 +134,7 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	if id != "" {
 		condition = client.IfMatch(sent.Get("etag"))
 	}
-	res := startCall(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
-		return save(ctx, append(options, condition)...)
-	})
+	res := startCall(v, e.area+":write", "Save the "+e.noun, save, condition)
 	v.wait()
 	if res.Failure != nil {
 		return e.show(v, sent, res.Failure)
@@ -181,9 +176,7 @@ func (e recordScreens[T]) undoCreate(name string, created T, tag string) undo {
 	if e.remove == nil || e.id == nil {
 		return nil
 	}
-	return undoCall(name, e.area+":write", tag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
-		return e.remove(ctx, e.id(created), options...)
-	})
+	return undoCall(name, e.area+":write", tag, e.remove(e.id(created)))
 }
 
 // listAddress returns the address of the page that lists a stored record.
@@ -200,9 +193,7 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 		return v.notFound(v)
 	}
 	id := v.r.PathValue("id")
-	res := startCall(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
-		return e.remove(ctx, id, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
-	})
+	res := startCall(v, e.area+":write", "Delete the "+e.noun, e.remove(id), client.IfMatch(v.r.PostForm.Get("etag")))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:

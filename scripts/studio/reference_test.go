@@ -2,263 +2,65 @@ package studio_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
-	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/scripts/workspace/demo/demotest"
-	"growthworkspace/shared/auth"
+	"growthworkspace/scripts/studio/localauth"
+	"growthworkspace/shared/scalar"
 )
 
-// token returns the form token.
-func (w *testStudio) token(t *testing.T) string {
+// callOf sends a request as the page of the reference does. The header overrides what the page
+// sends; an empty value leaves a header out.
+func (w *testStudio) callOf(t *testing.T, method, path, body string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	return fields(t, w.page(t, "/reference/create_context_goal"), "try").Get("form")
-}
-
-// stub makes the service return the given response to every request except those for its document.
-func (w *testStudio) stub(status int, header http.Header, body string) {
-	w.transport.respondWith(func(r *http.Request) *http.Response {
-		if r.URL.Path == "/openapi.json" {
-			return nil
-		}
-		recorder := httptest.NewRecorder()
-		for name := range header {
-			recorder.Header().Set(name, header.Get(name))
-		}
-		recorder.WriteHeader(status)
-		_, _ = recorder.WriteString(body)
-		return recorder.Result()
-	})
-}
-
-// Ensure the index links to every operation of the document. The page of each operation must have a
-// form that names every parameter, and a label for every field. The page must be smaller than the
-// limit.
-func TestReferencePages(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../functions/openapi/openapi.json")
+	r, err := http.NewRequestWithContext(t.Context(), method, w.base+strings.TrimSuffix(localauth.CallPath, "/")+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var document struct {
-		Paths map[string]map[string]struct {
-			OperationID string
-			Parameters  []struct{ Name, In string }
+	for name, value := range map[string]string{"Origin": w.base, "Sec-Fetch-Site": "same-origin", localauth.CallHeader: w.server.Guard.FormToken(), "Content-Type": "application/json"} {
+		r.Header.Set(name, value)
+	}
+	for name, value := range header {
+		if r.Header.Set(name, value); value == "" {
+			r.Header.Del(name)
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
-	w := newTestStudio(t)
-	index := w.page(t, "/reference", "Every operation of the service", "Roadmap")
-	named := regexp.MustCompile(`<(?:input|select|textarea)[^>]* id="([^"]*)"`)
-	for path, operations := range document.Paths {
-		for method, o := range operations {
-			if !strings.Contains(index, `href="/reference/`+o.OperationID+`"`) {
-				t.Errorf("the index lacks %s", o.OperationID)
-			}
-			body := w.page(t, "/reference/"+o.OperationID, strings.ToUpper(method), path)
-			if len(body) > bytesMax {
-				t.Errorf("%s: %d bytes, at most %d", o.OperationID, len(body), bytesMax)
-			}
-			checkNotContains(t, o.OperationID, body, w.key)
-			if strings.Contains(body, "Not available here") {
-				continue
-			}
-			for _, p := range o.Parameters {
-				if p.Name != "" && !strings.Contains(body, ` name="`+p.In+"."+p.Name+`"`) {
-					t.Errorf("%s: no field for %s", o.OperationID, p.Name)
-				}
-			}
-			for _, m := range named.FindAllStringSubmatch(body, -1) {
-				if !strings.Contains(body, `<label for="`+m[1]+`"`) || strings.Count(body, ` id="`+m[1]+`"`) != 1 {
-					t.Errorf("%s: the field %s lacks a label, or its id is not unique", o.OperationID, m[1])
-				}
-			}
-		}
-	}
-	if status, _ := w.get(t, "/reference/none"); status != http.StatusNotFound {
-		t.Errorf("status %d, want 404", status)
-	}
-}
-
-// Ensure opening an address can send a read request, and the page shows the status, headers and
-// body of the answer. Links in the answer must lead to the next page and to a record, and the
-// record's page must link to a form that changes the record.
-func TestReferenceRead(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t)
-	for n := range 3 {
-		demotest.Load(t, w.Service, demo.Line{Type: "content-type", Record: demo.Record{"id": fmt.Sprintf("cty_%d", n), "name": fmt.Sprintf("Type <%d>", n)}})
-	}
-	body := w.page(t, "/reference/list_context_content_types?send=1&query.limit=2", "200 OK", "RateLimit-Remaining", "Service-Request-Id", `"id": "cty_0"`, "content-types?limit=2", "Bearer $WORKSPACE_KEY")
-	checkNotContains(t, "list", body, w.key)
-	next := address(t, body, "Next page")
-	checkContains(t, "next", w.page(t, next), `"id": "cty_2"`)
-	record := w.page(t, address(t, body, "<code>cty_1</code>"), "Type <1>", "ETag")
-	w.page(t, address(t, record, "Update a content type"), `value="cty_1"`, `name="header.If-Match" value="`)
-}
-
-// Ensure users need not copy ids by hand. A form must offer the ids of the company's records, and
-// an answer must link each record to the operations that take its id.
-func TestReferenceIDs(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t)
-	form := fields(t, w.page(t, "/reference/create_plan_board"), "try")
-	form.Set("body", `{"name": "Public <roadmap>"}`)
-	_, created := w.submit(t, "/reference/create_plan_board", form)
-	checkContains(t, "created", created, "Records of this response", "Public <roadmap>", "Use this id in…")
-	board := regexp.MustCompile(`brd_[0-9a-z]{26}`).FindString(created)
-	item := address(t, created, "Create an item on a board")
-	checkContains(t, "the link", w.page(t, item), `<option value="`+board+`" selected>Public <roadmap> · `+board)
-	checkContains(t, "the form", w.page(t, "/reference/create_plan_item"), "Choose…", `<option value="`+board+`">Public <roadmap> · `+board)
-	form = fields(t, w.page(t, item), "try")
-	form.Set("path.boardId", board)
-	form.Set("body", `{"title": "Offline search"}`)
-	_, created = w.submit(t, "/reference/create_plan_item", form)
-	checkContains(t, "item", created, "200 OK", "Offline search")
-	w.page(t, address(t, created, "Update an item"), `value="itm_`)
-	list := w.page(t, address(t, w.page(t, "/reference/list_plan_boards?send=1"), "List the items of a board"), "Offline search") // the link sends the read
-	w.page(t, address(t, list, "Update an item"), "<option value=\"itm_", " selected>Offline search · itm_")
-	w.page(t, "/reference/get_plan_board?send=1&path.boardId="+board, "Create an item on a board")
-}
-
-// address returns the address of the link that contains text.
-func address(t *testing.T, body, text string) string {
-	t.Helper()
-	for _, m := range regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*>(.*?)</a>`).FindAllStringSubmatch(body, -1) {
-		if m[2] == text {
-			path, _, _ := strings.Cut(html.UnescapeString(m[1]), "#")
-			return path
-		}
-	}
-	t.Fatalf("no link %s in: %s", text, visibleText(body))
-	return ""
-}
-
-// Ensure a write needs the form token and the method POST. The write is sent once for each
-// idempotency key, with the body and headers that the user entered. The response must be shown even
-// if the service refuses the write.
-func TestReferenceWrite(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t)
-	count := func() int {
-		return len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types", "").Items(t))
-	}
-	const path = "/reference/create_context_content_type"
-	form := url.Values{"body": {"{\r\n\"name\": \"Field's story\", \"active\": true}"}, "header.Idempotency-Key": {"once"}}
-	if status, _ := w.submit(t, path, form); status != http.StatusForbidden {
-		t.Errorf("without the token: status %d, want 403", status)
-	}
-	w.page(t, path+"?send=1&"+form.Encode())
-	if n := count(); n != 0 {
-		t.Fatalf("%d records were created without the token", n)
-	}
-	form.Set("form", w.token(t))
-	_, first := w.submit(t, path, form)
-	checkContains(t, "first", first, "200 OK", `"name": "Field's story"`, `Field'\''s story`, "-X POST", "Idempotency-Key: once")
-	_, again := w.submit(t, path, form)
-	checkContains(t, "again", again, "Idempotent-Replayed")
-	if n := count(); n != 1 {
-		t.Errorf("%d records, want 1", n)
-	}
-	checkNotContains(t, "the form after it", first, `value="once"`)
-	form.Set("body", `{"name": 1}`)
-	form.Set("header.Idempotency-Key", "other")
-	status, refused := w.submit(t, path, form)
-	checkContains(t, "refused", refused, "400 Bad Request", "body.name")
-	if status != http.StatusOK {
-		t.Errorf("status %d, want 200", status)
-	}
-}
-
-// Ensure a change is sent with an If-Match header, and a delete asks for confirmation once.
-func TestReferenceDelete(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t)
-	demotest.Load(t, w.Service, demo.Line{Type: "content-type", Record: demo.Record{"id": "cty_a", "name": "Type a"}})
-	page := w.page(t, "/reference/get_context_content_type?send=1&path.contentTypeId=cty_a")
-	tag := regexp.MustCompile(`header\.If-Match=([^&]*)`).FindStringSubmatch(html.UnescapeString(page))
-	if tag == nil {
-		t.Fatal("no link with the entity tag: ", visibleText(page))
-	}
-	etag, err := url.QueryUnescape(tag[1])
+	response, err := w.browser.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := url.Values{"form": {w.token(t)}, "path.contentTypeId": {"cty_a"}, "header.If-Match": {etag}, "body": {`{"name": "Type b"}`}}
-	_, changed := w.submit(t, "/reference/update_context_content_type", form)
-	checkContains(t, "changed", changed, "200 OK", "Type b", "If-Match: "+etag)
-	_, stale := w.submit(t, "/reference/update_context_content_type", form)
-	checkContains(t, "stale", stale, "412 Precondition Failed")
-	form.Del("header.If-Match")
-	_, asked := w.submit(t, "/reference/delete_context_content_type", form)
-	checkContains(t, "asked", asked, "Delete this record?", "/context/content-types/cty_a")
-	if status := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types/cty_a", "").Status; status != http.StatusOK {
-		t.Fatalf("status %d after the question, want 200", status)
-	}
-	_, deleted := w.submit(t, "/reference/delete_context_content_type", fields(t, asked, "confirm"))
-	checkContains(t, "deleted", deleted, "200 OK")
-	if status := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types/cty_a", "").Status; status != http.StatusNotFound {
-		t.Errorf("status %d after the delete, want 404", status)
-	}
-	status, missing := w.submit(t, "/reference/delete_context_content_type", url.Values{"form": {form.Get("form")}, "path.contentTypeId": {".."}})
-	checkContains(t, "missing", missing, "must be an id")
-	if status != http.StatusBadRequest {
-		t.Errorf("status %d, want 400", status)
-	}
+	return response, read(t, response)
 }
 
-// Ensure no answer shows a secret key: operations that return one are not sent, and a key in any
-// other answer is left out.
-func TestReferenceSecrets(t *testing.T) {
+// Ensure the page has its own policy, Scalar's script and the service's document, and no key.
+func TestReferencePage(t *testing.T) {
 	t.Parallel()
 	w := newTestStudio(t)
-	token := w.token(t)
-	for _, op := range []string{"create_key", "rotate_key"} {
-		_, body := w.submit(t, "/reference/"+op, url.Values{"form": {token}, "path.keyId": {"key_a"}, "body": {`{"name": "a", "scopes": ["plan:read"]}`}})
-		checkContains(t, op, body, "Not available here")
+	r, err := w.browser.Get(w.base + "/reference")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t)); n != 1 {
-		t.Errorf("%d keys, want 1", n)
+	body := read(t, r)
+	checkContains(t, "page", body, `data-form="`+w.server.Guard.FormToken()+`"`, `data-base="https://api.example"`, `data-company="`+w.CompanyID+`"`)
+	checkNotContains(t, "page", body, w.key)
+	if got := r.Header.Get("Content-Security-Policy"); got != scalar.Policy {
+		t.Errorf("the policy is %q", got)
 	}
-	other := "sk_live_" + strings.Repeat("a", 76)
-	w.stub(http.StatusOK, http.Header{"Etag": {other}}, `{"own": "`+w.key+`", "other": "`+other+`", "prefix": "sk_live_3fK9wB2nZ6qT"}`)
-	body := w.page(t, "/reference/get_company?send=1", `"other": "sk_live_…"`, "sk_live_3fK9wB2nZ6qT")
-	checkNotContains(t, "answer", body, w.key, other)
-}
-
-// Ensure a large answer is truncated, hostile text is escaped, and an answer that is not JSON is
-// shown.
-func TestReferenceAnswers(t *testing.T) {
-	t.Parallel()
-	w := newTestStudio(t)
-	w.stub(http.StatusOK, nil, `{"text": "`+strings.Repeat(`<b>&`, 50_000)+`"}`)
-	body := w.page(t, "/reference/get_company?send=1", "The body is truncated")
-	if len(body) > bytesMax || strings.Contains(body, "<b>&") {
-		t.Errorf("%d bytes, at most %d; or markup is not escaped", len(body), bytesMax)
+	if status, script := w.get(t, "/static/"+scalar.Digest+"/scalar.js"); status != http.StatusOK || script != string(scalar.Script()) {
+		t.Errorf("script: status %d with %d bytes", status, len(script))
 	}
-	w.stub(http.StatusBadGateway, nil, "<html>no</html>\xff")
-	checkContains(t, "not JSON", w.page(t, "/reference/get_company?send=1"), "502 Bad Gateway", "<html>no</html>")
+	document, err := os.ReadFile("../../functions/openapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, got := w.get(t, "/reference/openapi.json"); got != string(document) {
+		t.Errorf("the document has %d bytes, want the %d of the service", len(got), len(document))
+	}
 	w.transport.respondWith(func(r *http.Request) *http.Response {
-		w := httptest.NewRecorder()
-		w.WriteHeader(http.StatusNotFound)
-		return w.Result()
-	})
-	checkContains(t, "kept", w.page(t, "/reference"), "Every operation") // the studio has cached the document
-	fresh := startStudio(t, w.Service, w.key, nil)
-	fresh.transport.respondWith(func(r *http.Request) *http.Response {
-		if r.URL.Path != "/openapi.json" {
-			return nil
-		}
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the document is requested with the key")
 		}
@@ -266,16 +68,141 @@ func TestReferenceAnswers(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return w.Result()
 	})
-	for _, path := range []string{"/reference", "/reference/get_company"} {
-		if status, body := fresh.get(t, path); status != http.StatusBadGateway || !strings.Contains(visibleText(body), "503") {
-			t.Errorf("%s: status %d, want 502: %s", path, status, visibleText(body))
+	if status, got := w.get(t, "/reference/openapi.json"); status != http.StatusBadGateway || !strings.Contains(got, "503") {
+		t.Errorf("without the document: status %d, want 502: %s", status, got)
+	}
+}
+
+// Ensure the page can send any method with a body and the headers of the API, and reads the
+// service's status, headers and body, also of an error. The service must receive no other header of
+// the browser, and the response must not be cached.
+func TestReferenceCalls(t *testing.T) {
+	t.Parallel()
+	w := newTestStudio(t)
+	types := "/v1/companies/" + w.CompanyID + "/context/content-types"
+	once := map[string]string{"Idempotency-Key": "once"}
+	created, body := w.callOf(t, "POST", types, `{"name": "Field's story", "active": true}`, once)
+	checkContains(t, "created", body, `Field's story`)
+	again, _ := w.callOf(t, "POST", types, `{"name": "Field's story", "active": true}`, once)
+	if again.Header.Get("Idempotent-Replayed") == "" || created.Header.Get("Cache-Control") != "no-store" || created.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v and %v", created.Header, again.Header)
+	}
+	var record struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &record); err != nil {
+		t.Fatal(err)
+	}
+	one := types + "/" + record.ID
+	var received http.Header
+	w.transport.respondWith(func(r *http.Request) *http.Response { received = r.Header.Clone(); return nil })
+	got, _ := w.callOf(t, "GET", one, "", map[string]string{"X-Other": "1", "Authorization": "Bearer other", "Accept": "text/html"})
+	for name := range received {
+		switch name {
+		case "Accept", "Authorization", "User-Agent", "Service-Version":
+		default:
+			t.Errorf("the service receives the header %s", name)
+		}
+	}
+	if received.Get("Authorization") != "Bearer "+w.key || received.Get("Accept") != "application/json" {
+		t.Error("the service does not receive the studio's own headers")
+	}
+	match := map[string]string{"If-Match": got.Header.Get("ETag")}
+	for _, want := range []int{http.StatusOK, http.StatusPreconditionFailed} {
+		if r, body := w.callOf(t, "PATCH", one, `{"name": "Other"}`, match); r.StatusCode != want {
+			t.Errorf("change: status %d, want %d: %s", r.StatusCode, want, body)
+		}
+	}
+	if _, list := w.callOf(t, "GET", types+"?limit=1", "", nil); !strings.Contains(list, `"Other"`) {
+		t.Error("the list is", list)
+	}
+	for _, want := range []int{http.StatusOK, http.StatusNotFound} {
+		if r, body := w.callOf(t, "DELETE", one, "", nil); r.StatusCode != want {
+			t.Errorf("delete: status %d, want %d: %s", r.StatusCode, want, body)
 		}
 	}
 }
 
-// Ensure a user whose key lacks the scope of an operation sees a warning and the service's answer.
-func TestReferenceScopes(t *testing.T) {
+// Ensure a request that the page has not sent is refused, whatever its method, and does not reach
+// the service.
+func TestReferenceRefusesOthers(t *testing.T) {
 	t.Parallel()
-	w := newTestStudio(t, auth.CompanyRead)
-	checkContains(t, "list", w.page(t, "/reference/list_plan_boards?send=1"), "lacks the scope plan:read", "401 Unauthorized")
+	w := newTestStudio(t)
+	w.transport.respondWith(func(r *http.Request) *http.Response { t.Error("sent:", r.Method, r.URL); return nil })
+	for name, header := range map[string]map[string]string{
+		"no token":       {localauth.CallHeader: ""},
+		"an old token":   {localauth.CallHeader: "old"},
+		"another site":   {"Sec-Fetch-Site": "cross-site"},
+		"another port":   {"Sec-Fetch-Site": "same-site"},
+		"an address":     {"Sec-Fetch-Site": "none"},
+		"another origin": {"Origin": "http://127.0.0.1:9"},
+		"no origin":      {"Origin": "null"},
+	} {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"} {
+			if r, body := w.callOf(t, method, "/v1/companies", "", header); r.StatusCode != http.StatusForbidden {
+				t.Errorf("%s of %s: status %d, want 403: %s", method, name, r.StatusCode, body)
+			}
+		}
+	}
+	w.browser.Jar = nil
+	if r, _ := w.callOf(t, "GET", "/v1/companies", "", nil); r.StatusCode != http.StatusForbidden {
+		t.Errorf("without the cookie: status %d, want 403", r.StatusCode)
+	}
+}
+
+// Ensure no response contains the secret of a key: operations that return one are not sent, and a
+// key in any other response is left out.
+func TestReferenceSecrets(t *testing.T) {
+	t.Parallel()
+	w := newTestStudio(t)
+	text, err := os.ReadFile("../../functions/openapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Responses   map[string]json.RawMessage
+		}
+		Components struct{ Schemas map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	w.transport.respondWith(func(r *http.Request) *http.Response { t.Error("sent:", r.Method, r.URL); return nil })
+	refused := 0
+	for path, operations := range document.Paths {
+		for method, o := range operations {
+			success := string(o.Responses["200"])
+			if _, name, found := strings.Cut(success, "#/components/schemas/"); found {
+				name, _, _ = strings.Cut(name, `"`)
+				success += string(document.Components.Schemas[name])
+			}
+			if !strings.Contains(success, `"secret":`) {
+				continue
+			}
+			refused++
+			for _, end := range []string{"", "/", "?a=b"} {
+				if r, body := w.callOf(t, strings.ToUpper(method), path+end, `{}`, nil); r.StatusCode != http.StatusForbidden || !strings.Contains(body, "page Keys") {
+					t.Errorf("%s%s: status %d, want 403: %s", o.OperationID, end, r.StatusCode, body)
+				}
+			}
+		}
+	}
+	if refused != 2 {
+		t.Errorf("%d operations return a secret, want 2: create_key and rotate_key", refused)
+	}
+	other := "sk_live_" + strings.Repeat("a", 76)
+	w.transport.respondWith(func(*http.Request) *http.Response {
+		recorder := httptest.NewRecorder()
+		recorder.Header().Set("ETag", other)
+		recorder.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(recorder, `<p>own: `+w.key+`, other: `+other+`, prefix: sk_live_3fK9wB2nZ6qT`)
+		return recorder.Result()
+	})
+	r, body := w.callOf(t, "GET", "/v1/companies", "", nil)
+	if body != `<p>own: sk_live_…, other: sk_live_…, prefix: sk_live_3fK9wB2nZ6qT` || r.Header.Get("ETag") != "sk_live_…" {
+		t.Errorf("the body is %s, the headers %v", body, r.Header)
+	}
+	if got := r.Header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
+		t.Errorf("the browser would take the response for %s", got)
+	}
 }

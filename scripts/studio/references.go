@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -88,21 +87,17 @@ const (
 func (v *pageRequest) readSources() references {
 	out := references{names: map[string]string{}}
 	reviews := v.listReviews("The reviews", reviewFilter{}, sourceReviews)
-	metrics := startCall(v, "metrics:read", "The metrics", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Definition], error) {
-		return v.api.ListMetricDefinitions(ctx, client.ListMetricDefinitionsInput{Limit: client.Value(200)}, options...)
-	})
-	audits := startCall(v, "optimise:read", "The audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
-		return v.api.ListOptimiseAudits(ctx, client.ListOptimiseAuditsInput{}, options...)
-	})
-	boards := startCall(v, "plan:read", "The boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
-		return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(sourceBoards)}, options...)
-	})
+	metrics := startCall(v, "metrics:read", "The metrics",
+		bound(v.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
+	audits := startCall(v, "optimise:read", "The audits",
+		bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{}))
+	boards := startCall(v, "plan:read", "The boards",
+		bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(sourceBoards)}))
 	v.wait()
 	var items []*result[client.Page[client.Item]]
 	for _, board := range boards.Value.Items {
-		items = append(items, startCall(v, "plan:read", "The items", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Item], error) {
-			return v.api.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: board.ID, Limit: client.Value(200)}, options...)
-		}))
+		items = append(items, startCall(v, "plan:read", "The items",
+			bound(v.api.ListPlanItems, client.ListPlanItemsInput{BoardID: board.ID, Limit: client.Value(200)})))
 	}
 	v.wait()
 	out.add("Review: ", addressed(reviews, func(f client.Feedback) (id, name string) { return f.ID, reviewName(f) }))

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,9 +15,8 @@ import (
 )
 
 func (v *pageRequest) getReview(id string) *result[client.Feedback] {
-	return startCall(v, "feedback:read", "The review", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
-		return v.api.GetFeedback(ctx, client.GetFeedbackInput{FeedbackID: id}, options...)
-	})
+	return startCall(v, "feedback:read", "The review",
+		bound(v.api.GetFeedback, client.GetFeedbackInput{FeedbackID: id}))
 }
 
 // isLocked reports whether the reply can no longer change.

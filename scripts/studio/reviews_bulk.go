@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -115,9 +114,7 @@ func reviewStep(id, seen string, action reviewAction) step {
 // setReply starts the call that changes a reply. The call fails if the review's entity tag no
 // longer equals the parameter tag.
 func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
-	return startCall(v, "feedback:write", "The reply", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
-		return v.api.UpdateFeedbackReply(ctx, in, append(options, client.IfMatch(tag))...)
-	})
+	return startCall(v, "feedback:write", "The reply", bound(v.api.UpdateFeedbackReply, in), client.IfMatch(tag))
 }
 
 // restoreReplyStep returns a step that restores an earlier reply. It returns nil if the earlier

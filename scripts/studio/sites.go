@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -56,16 +55,12 @@ func (s *Studio) addSiteScreens(page, handle func(string, func(*pageRequest) *vi
 }
 
 func (v *pageRequest) listSites() *result[client.Page[client.Site]] {
-	return startCall(v, "optimise:read", "The sites", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Site], error) {
-		return v.api.ListOptimiseSites(ctx, client.ListOptimiseSitesInput{}, options...)
-	})
+	return startCall(v, "optimise:read", "The sites", bound(v.api.ListOptimiseSites, client.ListOptimiseSitesInput{}))
 }
 
 func (v *pageRequest) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
 	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsPerPage), SiteID: optional(site), Cursor: optional(cursor)}
-	return startCall(v, "optimise:read", "The audits, newest first", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
-		return v.api.ListOptimiseAudits(ctx, in, options...)
-	})
+	return startCall(v, "optimise:read", "The audits, newest first", bound(v.api.ListOptimiseAudits, in))
 }
 
 func (s *Studio) sites(v *pageRequest) *view {
@@ -94,9 +89,8 @@ func (s *Studio) sites(v *pageRequest) *view {
 	goals := &result[client.Page[client.SiteGoal]]{}
 	if d.Site != nil {
 		site = d.Site.ID
-		goals = startCall(v, "optimise:read", "The goals of the site", func(ctx context.Context, options ...client.CallOption) (client.Page[client.SiteGoal], error) {
-			return v.api.ListOptimiseGoals(ctx, client.ListOptimiseGoalsInput{SiteID: site}, options...)
-		})
+		goals = startCall(v, "optimise:read", "The goals of the site",
+			bound(v.api.ListOptimiseGoals, client.ListOptimiseGoalsInput{SiteID: site}))
 	}
 	audits := v.listAudits(site, q.Get("cursor"))
 	v.wait()
@@ -156,11 +150,11 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: sitePath,
 		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
 		id:       func(s client.Site) string { return s.ID },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Site, error) {
-			return v.api.GetOptimiseSite(ctx, client.GetOptimiseSiteInput{SiteID: id}, options...)
+		get: func(id string) call[client.Site] {
+			return bound(v.api.GetOptimiseSite, client.GetOptimiseSiteInput{SiteID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteOptimiseSite(ctx, client.DeleteOptimiseSiteInput{SiteID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteOptimiseSite, client.DeleteOptimiseSiteInput{SiteID: id})
 		},
 		fields: func(s client.Site) []*field {
 			return []*field{
@@ -176,16 +170,16 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 			}
 			return out
 		},
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.Site, error) {
+		save: func(c *formChanges, id string) call[client.Site] {
 			name, domains, zone, active := c.requiredText("name"), c.list("domains"), c.text("timezone"), c.flag("active")
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.Site, error) {
-					return v.api.UpdateOptimiseSite(ctx, client.UpdateOptimiseSiteInput{SiteID: id, Name: name, Domains: domains, Timezone: zone, Active: active}, options...)
-				}
+				return bound(v.api.UpdateOptimiseSite, client.UpdateOptimiseSiteInput{
+					SiteID: id, Name: name, Domains: domains, Timezone: zone, Active: active,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.Site, error) {
-				return v.api.CreateOptimiseSite(ctx, client.CreateOptimiseSiteInput{Name: name.Or(""), Domains: domains, Timezone: zone, Active: active}, options...)
-			}
+			return bound(v.api.CreateOptimiseSite, client.CreateOptimiseSiteInput{
+				Name: name.Or(""), Domains: domains, Timezone: zone, Active: active,
+			})
 		},
 	}
 }
@@ -198,30 +192,26 @@ func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 		place: "Sites", noun: "goal", area: "optimise", path: "/sites/" + url.PathEscape(site) + "/goals", back: "/sites?" + url.Values{"site": {site}}.Encode(),
 		deletion: "The site stays. It cannot be undone.",
 		id:       func(g client.SiteGoal) string { return g.ID },
-		get: func(ctx context.Context, id string, options ...client.CallOption) (client.SiteGoal, error) {
-			return v.api.GetOptimiseGoal(ctx, client.GetOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
+		get: func(id string) call[client.SiteGoal] {
+			return bound(v.api.GetOptimiseGoal, client.GetOptimiseGoalInput{SiteID: site, GoalID: id})
 		},
-		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
-			return v.api.DeleteOptimiseGoal(ctx, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
+		remove: func(id string) call[client.Deleted] {
+			return bound(v.api.DeleteOptimiseGoal, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id})
 		},
 		fields: siteGoalFields,
-		save: func(c *formChanges, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
+		save: func(c *formChanges, id string) call[client.SiteGoal] {
 			name, pattern, active := c.requiredText("name"), c.requiredText("pattern"), c.flag("active")
 			kind, match := enumValue[client.OptimiseGoalKind](c.text("kind")), enumValue[client.OptimiseGoalMatch](c.text("matchType"))
 			value, order := c.decimal("value"), c.integer("order")
 			if id != "" {
-				return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {
-					return v.api.UpdateOptimiseGoal(ctx, client.UpdateOptimiseGoalInput{
-						SiteID: site, GoalID: id, Name: name, Kind: kind, MatchType: match, Pattern: pattern, Value: value, Order: order, Active: active,
-					}, options...)
-				}
+				return bound(v.api.UpdateOptimiseGoal, client.UpdateOptimiseGoalInput{
+					SiteID: site, GoalID: id, Name: name, Kind: kind, MatchType: match, Pattern: pattern, Value: value, Order: order, Active: active,
+				})
 			}
-			return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {
-				return v.api.CreateOptimiseGoal(ctx, client.CreateOptimiseGoalInput{
-					SiteID: site, Name: name.Or(""), Kind: client.OptimiseGoalKind(typedField(c.sent, "kind")),
-					MatchType: client.OptimiseGoalMatch(typedField(c.sent, "matchType")), Pattern: pattern.Or(""), Value: value, Order: order, Active: active,
-				}, options...)
-			}
+			return bound(v.api.CreateOptimiseGoal, client.CreateOptimiseGoalInput{
+				SiteID: site, Name: name.Or(""), Kind: client.OptimiseGoalKind(typedField(c.sent, "kind")),
+				MatchType: client.OptimiseGoalMatch(typedField(c.sent, "matchType")), Pattern: pattern.Or(""), Value: value, Order: order, Active: active,
+			})
 		},
 	}
 }

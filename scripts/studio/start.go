@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -159,9 +158,8 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 		reads = append(reads, func() { mark("reviews", len(reviews.Value.Items) > 0, reviews.Failure) })
 	}
 	if !s.isDone("post") && !unknown["post"] {
-		posts := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
-			return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{Limit: client.Value(1)}, options...)
-		})
+		posts := startCall(v, "broadcast:read", "Whether there are posts",
+			bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{Limit: client.Value(1)}))
 		reads = append(reads, func() { mark("post", len(posts.Value.Items) > 0, posts.Failure) })
 	}
 	if !s.isDone("voice") {
@@ -175,9 +173,8 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 		})
 	}
 	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave one call for the first tile; keys that the studio itself creates are noted without this call
-		keys := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
-			return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
-		})
+		keys := startCall(v, "keys:read", "The keys",
+			bound(v.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
 		reads = append(reads, func() {
 			v.markKeys(keys.Value.Items...)
 			unknown["ci"], unknown["agent"] = keys.Failure != nil, keys.Failure != nil

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -80,9 +79,9 @@ func (s *Studio) createFirstBoard(v *pageRequest) *view {
 	if c.problem != nil {
 		return v.firstBoardPage(sent, c.problem)
 	}
-	board := startCall(v, "plan:write", "Create the board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
-		return v.api.CreatePlanBoard(ctx, client.CreatePlanBoardInput{Name: typedField(sent, "name")}, append(options, client.IdempotencyKey(sent.Get("once")))...)
-	})
+	board := startCall(v, "plan:write", "Create the board", bound(v.api.CreatePlanBoard, client.CreatePlanBoardInput{
+		Name: typedField(sent, "name"),
+	}), client.IdempotencyKey(sent.Get("once")))
 	v.wait()
 	if board.Failure != nil {
 		return v.firstBoardPage(sent, board.Failure)
@@ -90,9 +89,8 @@ func (s *Studio) createFirstBoard(v *pageRequest) *view {
 	results := make([]*result[client.Item], len(items))
 	for i, in := range items {
 		in.BoardID = board.Value.ID
-		results[i] = startCall(v, "plan:write", "Create an item", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-			return v.api.CreatePlanItem(ctx, in, append(options, client.IdempotencyKey(fmt.Sprintf("%s-%d", sent.Get("once"), i)))...)
-		})
+		results[i] = startCall(v, "plan:write", "Create an item",
+			bound(v.api.CreatePlanItem, in), client.IdempotencyKey(fmt.Sprintf("%s-%d", sent.Get("once"), i)))
 	}
 	v.wait()
 	var missing []string
@@ -156,9 +154,8 @@ func (s *Studio) createFirstNumber(v *pageRequest) *view {
 	in := client.CreateMetricDefinitionInput{
 		Key: key, Name: client.Value(name), Unit: optional(client.MetricsUnit(unit)), Aggregation: optional(client.MetricsAggregation(typedField(sent, "aggregation"))), Polarity: client.Value(client.MetricsPolarityUpIsGood),
 	}
-	defined := startCall(v, "metrics:write", "Define the metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {
-		return v.api.CreateMetricDefinition(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
-	})
+	defined := startCall(v, "metrics:write", "Define the metric",
+		bound(v.api.CreateMetricDefinition, in), client.IdempotencyKey(sent.Get("once")))
 	v.wait()
 	if failed := defined.Failure; failed != nil {
 		if failed.Status == http.StatusConflict {

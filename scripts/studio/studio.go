@@ -73,8 +73,6 @@ type Studio struct {
 	secretFiles secretFiles
 	companyName atomic.Pointer[string] // the company's name when it was last read
 
-	reference reference
-
 	identified chan struct{} // closed when the key's scopes are known or could not be read
 	once       sync.Once
 	key        *client.Key // nil if it is unknown
@@ -260,7 +258,7 @@ func (s *Studio) handler(formToken string) http.Handler {
 	s.addStartScreens(page)
 	s.addSiteScreens(page, handle)
 	s.addBrandScreens(page)
-	s.addReferenceScreens(page)
+	s.addReferenceScreens(handle)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
 	page("GET /activity", s.activity)

@@ -484,6 +484,36 @@ func TestMissingScopes(t *testing.T) {
 	}
 }
 
+// Ensure the page of an area offers no changes if the key may only read, and names the scope that
+// the key lacks. Without the scope to read, the pages of the area say so once.
+func TestScopesOfAreas(t *testing.T) {
+	t.Parallel()
+	noScope := newTestStudio(t, auth.CompanyRead)
+	for _, area := range []struct {
+		scope   auth.Scope
+		shown   []string // on the first page, with a key that reads
+		offered []string // what only a key that writes is offered
+		pages   []string
+	}{
+		{auth.ContextRead, []string{"calm", "Field tip", "it lacks context:write"}, []string{"New content type", "New goal", `class="button go"`}, []string{"/brand"}},
+		{auth.OptimiseRead, []string{"Trial started", "complete"}, []string{"New site", "New goal", "Edit site"}, []string{"/sites", "/audits/aud_1", "/sites/sit_1"}},
+		{auth.BroadcastRead, []string{"broadcast:write"}, []string{"Accept and write"}, []string{"/ideas"}},
+		{auth.PlanRead, []string{"plan:publish"}, []string{"New item"}, []string{"/roadmap"}},
+	} {
+		reader := newDemoStudio(t, auth.CompanyRead, area.scope)
+		checkNotContains(t, string(area.scope), reader.page(t, area.pages[0], area.shown...), area.offered...)
+		for _, path := range area.pages {
+			status, body := noScope.get(t, path)
+			checkContains(t, path, body, "This key lacks the scope "+string(area.scope))
+			if status != http.StatusForbidden || strings.Count(body, "lacks the scope") != 1 {
+				t.Errorf("%s: status %d, want 403 and one missing scope: %s", path, status, visibleText(body))
+			}
+		}
+	}
+	empty := newTestStudio(t, auth.CompanyRead, auth.PlanRead)
+	checkNotContains(t, "no board", empty.page(t, "/roadmap", "plan:write"), "New board")
+}
+
 // noCurrentKeyTransport is a transport to a service that lacks the operation for reading a key's
 // scopes.
 type noCurrentKeyTransport struct{ next http.RoundTripper }

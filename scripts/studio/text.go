@@ -15,7 +15,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": formatDay, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Heading, "heading": recordHeading, "upper": upperFirst, "prose": prose,
+	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": formatDay, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Heading, "heading": recordHeading, "upper": upperFirst,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 

@@ -1,8 +1,6 @@
 package studio
 
 import (
-	"context"
-
 	"growthworkspace/shared/client"
 )
 
@@ -80,11 +78,9 @@ func undoNotice(record string, failed *failure) notice {
 
 // undoCall returns an undo that makes one call. tag is the record's entity tag after the change.
 // The call fails if the record's entity tag is no longer tag.
-func undoCall[T any](record, scope, tag string, call func(ctx context.Context, options ...client.CallOption) (T, error)) undo {
+func undoCall[T any](record, scope, tag string, call call[T]) undo {
 	return func(v *pageRequest) notice {
-		res := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {
-			return call(ctx, append(options, client.IfMatch(tag))...)
-		})
+		res := startCall(v, scope, "Undo", call, client.IfMatch(tag))
 		v.wait()
 		return undoNotice(record, res.Failure)
 	}

@@ -48,6 +48,14 @@ const (
 // because the page that SignIn writes needs the files below it. These files must not be secret.
 const StaticPath = "/static/"
 
+// CallPath is the prefix of the paths to which a script of the page sends requests with any method.
+// Each of them, also a GET, must carry the form token in the header CallHeader and come from the
+// page itself.
+const (
+	CallPath   = "/reference/call/"
+	CallHeader = "Studio-Form"
+)
+
 // NewPublic returns a guard for a page behind a TLS proxy. host is the host in the public URL.
 // secret is the same function as in New. The token is not part of a URL, because proxies log URLs.
 // Instead, people type it into the form that showForm writes.
@@ -92,10 +100,13 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 // admit reports whether a request may pass. If the request may not pass, admit has already written
 // the response.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
+	isCall := strings.HasPrefix(r.URL.Path, CallPath)
 	switch {
 	case r.Host != g.host: // DNS rebinding: an attacker may have pointed a different host name at this machine
 		forbid(w, "This page exists only at "+g.origin()+".")
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+	case isCall && !g.isOwnCall(r):
+		forbid(w, "This request was not sent by the studio's own page, so nothing was done.")
+	case !isCall && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "Only GET and POST.", http.StatusMethodNotAllowed)
 	case g.crossOrigin.Check(r) != nil || r.Method == http.MethodPost && r.Header.Get("Origin") != "" && r.Header.Get("Origin") != g.origin(): // Check does not compare the scheme
@@ -110,6 +121,9 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	case !g.hasSession(r):
 		g.reject(w, r)
+	case isCall:
+		r.Body = http.MaxBytesReader(w, r.Body, bodyBytesMax)
+		return true
 	case r.Method == http.MethodPost && !g.validForm(w, r):
 		hint := "open the address that the studio printed when it started."
 		if g.signIn != nil {
@@ -194,6 +208,13 @@ func (g *Guard) reject(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	forbid(w, openHint)
+}
+
+// isOwnCall reports whether the page itself sent a request to CallPath. Another page cannot know
+// the form token. The other checks are for a token that has got out.
+func (g *Guard) isOwnCall(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	return equalSecrets(r.Header.Get(CallHeader), g.form) && (site == "" || site == "same-origin") && (origin == "" || origin == g.origin())
 }
 
 func (g *Guard) validForm(w http.ResponseWriter, r *http.Request) bool {

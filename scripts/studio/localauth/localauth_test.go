@@ -149,6 +149,10 @@ func TestPublicSignIn(t *testing.T) {
 	if w := send(g, own); w.Code != 200 {
 		t.Errorf("our own form: status %d, want 200: %s", w.Code, w.Body)
 	}
+	call := request{method: "PATCH", target: CallPath, host: publicHost, cookie: sessionCookie(g), header: map[string]string{CallHeader: g.form, "Origin": "https://" + publicHost}}
+	if w := send(g, call); w.Code != 200 {
+		t.Errorf("a call of our own page: status %d, want 200: %s", w.Code, w.Body)
+	}
 }
 
 // Ensure a public guard refuses everything that a local one refuses, and shows the form if a token
@@ -175,6 +179,10 @@ func TestPublicRefusals(t *testing.T) {
 		"a form of another scheme":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Origin": "http://" + publicHost}}, "another web page"},
 		"a sign-in of another site":   {request{method: "POST", target: SignInPath, form: token, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
 		"a form to a static file":     {request{method: "POST", target: StaticPath + "x", form: form}, "sign in; wrong: false"},
+		"a call without the token":    {request{method: "GET", target: CallPath, cookie: sessionCookie(g)}, "own page"},
+		"a call without the cookie":   {request{method: "GET", target: CallPath, header: map[string]string{CallHeader: g.form}}, "sign in; wrong: false"},
+		"a call of another scheme":    {request{method: "PATCH", target: CallPath, cookie: sessionCookie(g), header: map[string]string{CallHeader: g.form, "Origin": "http://" + publicHost}}, "own page"},
+		"a call of another site":      {request{method: "GET", target: CallPath, cookie: sessionCookie(g), header: map[string]string{CallHeader: g.form, "Sec-Fetch-Site": "cross-site"}}, "own page"},
 		"another host":                {request{method: "GET", target: "/", cookie: sessionCookie(g), host: "evil.example"}, "only at https://" + publicHost},
 	} {
 		if c.host == "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -99,6 +98,6 @@ func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIde
 }
 
 // ideaDrafts is the rule for keys that may only draft: they can change only suggested ideas.
-var ideaDrafts = api.DraftRule[Idea]{Scope: auth.BroadcastWrite, IsDraft: Idea.isSuggested}
+var ideaDrafts = api.DraftRule[Idea]{IsDraft: Idea.isSuggested}
 
 func (i Idea) isSuggested() bool { return i.Status != nil && *i.Status == ideaStatusSuggested }

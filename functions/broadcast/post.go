@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -69,7 +68,6 @@ func (Post) ElementType(property string) reflect.Type {
 // where it leads, who gets it and when. Properties that never change are not included. The time
 // need not be read by a caller who replaces it.
 var postDrafts = api.DraftRule[Post]{
-	Scope:      auth.BroadcastWrite,
 	IsDraft:    func(p Post) bool { return p.hasStatus(PostStatusDraft) },
 	Check:      Post.checkUnsent,
 	IsApproved: func(p Post) bool { return p.hasStatus(PostStatusScheduled) },

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
@@ -54,7 +53,6 @@ func (SettableReplyStatus) Drafts() []string {
 // replyDrafts is the rule for keys that may only draft: they can change a reply only while nobody
 // has decided on it.
 var replyDrafts = api.DraftRule[Feedback]{
-	Scope: auth.FeedbackWrite,
 	IsDraft: func(f Feedback) bool {
 		status := f.status()
 		return status == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(status))

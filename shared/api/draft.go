@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
@@ -14,7 +13,6 @@ import (
 // record stores the names of the properties that were last written by such a key. This list is
 // hidden from clients.
 type DraftRule[T any] struct {
-	Scope   auth.Scope    // a key without it can only draft
 	IsDraft func(T) bool  // reports whether a key that can only draft can change the record
 	Check   func(T) error // returns why nobody can change the record; nil if everybody always can
 
@@ -30,9 +28,9 @@ type DraftRule[T any] struct {
 // state. Any other update is refused if the rule's Check refuses it, even if it sends the stored
 // values, because the caller assumes that the record can still change.
 func (in *UpdateBody[T]) EditDrafted(record *T, caller Caller, rule *DraftRule[T]) error {
-	mayDecide := caller.Has(rule.Scope)
-	if !mayDecide && !rule.IsDraft(*record) && !in.Empty() {
-		return auth.NewMissingScopeError(rule.Scope)
+	missingScope := caller.requireDecider()
+	if missingScope != nil && !rule.IsDraft(*record) && !in.Empty() {
+		return missingScope
 	}
 	if err := in.RequireMatch(record); err != nil || in.Empty() {
 		return err
@@ -49,7 +47,7 @@ func (in *UpdateBody[T]) EditDrafted(record *T, caller Caller, rule *DraftRule[T
 				return err
 			}
 		}
-		*drafted = draftedProperties(&in.Properties, in.Changes(*record), *drafted, rule.Properties, mayDecide)
+		*drafted = draftedProperties(&in.Properties, in.Changes(*record), *drafted, rule.Properties, missingScope == nil)
 	}
 	return in.Edit(record)
 }
@@ -57,7 +55,7 @@ func (in *UpdateBody[T]) EditDrafted(record *T, caller Caller, rule *DraftRule[T
 // MarkDrafted sets the list of a new record.
 func (in *CreateBody[T]) MarkDrafted(record *T, caller Caller, rule *DraftRule[T]) {
 	var empty T
-	*rule.Drafted(record) = draftedProperties(&in.Properties, in.Changes(empty), nil, rule.Properties, caller.Has(rule.Scope))
+	*rule.Drafted(record) = draftedProperties(&in.Properties, in.Changes(empty), nil, rule.Properties, caller.requireDecider() == nil)
 }
 
 // draftedProperties returns the names of a record's properties whose last writer will be a

@@ -56,7 +56,9 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 		return r, err
 	}
 	t.request.KeyID, t.request.CompanyID = t.token.KeyID, t.token.CompanyID // set before the request is used; no write is permitted until the key is verified
-	t.version, err = a.versions.OfHeader(c.Version)
+	if len(c.Version) > 0 {
+		t.version, err = a.versions.OfHeader(c.Version)
+	}
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
@@ -191,8 +193,11 @@ func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	if err == nil && len(c.Version) == 0 {
 		t.version, err = a.versions.OfKey(t.admission.APIVersion)
 	}
-	if err == nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) && !c.Operation.Scope.IsGrantedBy(t.admission.Scopes) {
-		err = auth.NewMissingScopeError(c.Operation.Scope)
+	if op := c.Operation; op.DraftScope != "" && !op.Scope.IsGrantedBy(t.admission.Scopes) {
+		t.draftOnly = auth.NewMissingScopeError(op.Scope)
+	}
+	if err == nil && t.draftOnly != nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) {
+		err = t.draftOnly
 	}
 	if err == nil && a.readOnly && c.Operation.Effect != Read {
 		err = fault.ErrReadOnly

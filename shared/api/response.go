@@ -161,6 +161,7 @@ type callState struct {
 	token         auth.Token
 	version       fault.SupportedVersion // the version of the response; zero until it is known
 	admission     auth.Admission         // zero until the key is verified
+	draftOnly     error                  // the error for a decision; nil if the key may decide
 	admissionDone chan struct{}          // closed when the key has been admitted or refused
 	input         input
 	replayed      bool // whether an earlier request with the same Idempotency-Key stored the response

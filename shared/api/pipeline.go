@@ -30,7 +30,8 @@ type Call struct {
 	CompanyID     string   // as sent by the caller; empty if the arguments of a tool do not contain it
 	Arguments     Arguments
 	Trace         Trace
-	Explain       bool // whether to set Response.Note, which may cost additional reads
+	Lines         *[]LogLine // the lines of the calls for one request, to which the call adds its own; Write writes them
+	Explain       bool       // whether to set Response.Note, which may cost additional reads
 }
 
 // Call serves a call. If several steps fail, the response has the error of the first one in this
@@ -41,11 +42,11 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	t := &callState{
-		requestIDs: c.RequestIDs, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
+		operation: c.Operation.ID, class: c.Operation.Class, started: a.now(), request: table.NewRequest(),
 		admissionDone: make(chan struct{}),
 	}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
-	return a.respond(ctx, t, r, err)
+	return a.respond(ctx, c, t, r, err)
 }
 
 // serve runs the steps of a call. If several steps fail, it returns the error of the first one in

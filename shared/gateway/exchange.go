@@ -16,7 +16,7 @@ type exchange struct {
 	event   *events.APIGatewayProxyRequest
 	request *http.Request
 	rec     *recorder
-	final   *FinalResponse // nil until the response is final
+	final   FinalResponse // its Status is 0 until the response is final
 
 	mu  sync.Mutex // the handler may use several goroutines
 	ids RequestIDs
@@ -54,13 +54,13 @@ func Finish(ctx context.Context) (final FinalResponse, ok bool) {
 		return FinalResponse{}, false
 	}
 	x.finish()
-	return *x.final, true
+	return x.final, true
 }
 
 // finish makes the response final, unless it already is. It compresses a response that Lambda would
 // not accept, or replaces it.
 func (x *exchange) finish() {
-	if x.final != nil {
+	if x.final.Status != 0 {
 		return
 	}
 	x.rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
@@ -74,7 +74,7 @@ func (x *exchange) finish() {
 		x.replace(errResponseTooLarge)
 		return
 	}
-	x.final = &FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes()}
+	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes()}
 }
 
 // replace makes a failure the final response.
@@ -87,7 +87,7 @@ func (x *exchange) replace(failure *fault.Error) {
 		x.rec.header["Retry-After"] = nil
 	}
 	fault.Write(x.rec, x.request, x.ids.Public(), failure)
-	x.final = &FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes(), Failure: failure}
+	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes(), Failure: failure}
 }
 
 // logFailure logs the reason for a 500. The response body does not include the reason.

@@ -66,7 +66,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	for _, a := range All() {
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
-				kind = transfer.WithUpdatedAtCheck(kind, t.Clock())
+				kind.Now = t.Clock()
 			}
 			out = append(out, kind)
 		}

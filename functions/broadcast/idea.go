@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -94,17 +93,11 @@ type updateIdeaInput struct {
 
 func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIdeaInput) (Idea, error) {
 	return s.store.Ideas.Modify(ctx, caller.CompanyID, in.IdeaID, func(i *Idea) error {
-		return in.edit(i, caller.Has(auth.BroadcastWrite))
+		return in.EditDrafted(i, caller, &ideaDrafts)
 	})
 }
 
-// edit edits an idea. mayDecide is false for a key that may only draft. Such a key can change only
-// ideas with the status suggested.
-func (in *updateIdeaInput) edit(i *Idea, mayDecide bool) error {
-	if !mayDecide && !i.isSuggested() && !in.Empty() {
-		return auth.NewMissingScopeError(auth.BroadcastWrite)
-	}
-	return in.Change(i)
-}
+// ideaDrafts is the rule for keys that may only draft: they can change only suggested ideas.
+var ideaDrafts = api.DraftRule[Idea]{IsDraft: Idea.isSuggested}
 
 func (i Idea) isSuggested() bool { return i.Status != nil && *i.Status == ideaStatusSuggested }

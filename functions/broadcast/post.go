@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -41,7 +39,7 @@ type Post struct {
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent" transfer:"drafted"` // the properties last written by a key that may only draft; see api.DraftedProperties
+	Drafted []string `json:"-" store:"drafted,silent" transfer:"drafted"` // the properties last written by a key that may only draft; see api.DraftRule
 }
 
 // Medium is a picture or video of a post, as requests send it. The service stores its address and
@@ -66,10 +64,17 @@ func (Post) ElementType(property string) reflect.Type {
 	return nil
 }
 
-// draftedProperties lists the properties that a person must have read before a draft is scheduled.
-// They determine what is published, where it leads, who gets it and when. Properties that never
-// change are not included.
-var draftedProperties = []string{"title", "body", "hashtags", "media", "destination", "deepLink", scheduledForProperty}
+// postDrafts is the rule for keys that may only draft. Its properties determine what is published,
+// where it leads, who gets it and when. Properties that never change are not included. The time
+// need not be read by a caller who replaces it.
+var postDrafts = api.DraftRule[Post]{
+	IsDraft:    func(p Post) bool { return p.hasStatus(PostStatusDraft) },
+	Check:      Post.checkUnsent,
+	IsApproved: func(p Post) bool { return p.hasStatus(PostStatusScheduled) },
+	Properties: []string{"title", "body", "hashtags", "media", "destination", "deepLink", scheduledForProperty},
+	Decided:    scheduledForProperty,
+	Drafted:    func(p *Post) *[]string { return &p.Drafted },
+}
 
 const scheduledForProperty = "scheduledFor"
 
@@ -232,7 +237,7 @@ func (s service) createPost(ctx context.Context, caller api.Caller, in createPos
 		p.Status = new(PostStatusDraft)
 	}
 	p.ThreadParts = threadParts(p.Platform, p.Body)
-	p.Drafted = api.DraftedProperties(&in.Body, Post{}, nil, draftedProperties, caller.Has(auth.BroadcastWrite))
+	in.MarkDrafted(&p, caller, &postDrafts)
 	return s.store.Posts.Insert(ctx, caller.CompanyID, p)
 }
 
@@ -242,50 +247,20 @@ type updatePostInput struct {
 	PostID string `path:"postId"`
 }
 
-// updatePost changes an unsent post. table.Modify writes only if the post has not changed since
-// edit checked it, so an edit and a dispatcher's claim cannot both succeed.
+// updatePost changes an unsent post. table.Modify writes only if the post has not changed since the
+// checks, so an edit and a dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
 	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, func(p *Post) error {
-		return in.edit(p, caller.Has(auth.BroadcastWrite))
-	})
-}
-
-// propertiesToRead returns the drafted properties that a caller must have read before scheduling
-// the post. They do not include the scheduled time if the request itself sets it.
-func (in *updatePostInput) propertiesToRead(p Post) []string {
-	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
-}
-
-// edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
-// every state. Any other update of a sent post is a conflict, even if it sends the stored values.
-//
-// mayDecide is false for a key that may only draft. Such a key can change only drafts, and a post
-// that it has changed can be scheduled only by a caller who has read these changes.
-func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
-	if !mayDecide && !p.hasStatus(PostStatusDraft) && !in.Empty() {
-		return auth.NewMissingScopeError(auth.BroadcastWrite)
-	}
-	if err := in.Condition.RequireMatch(*p); err != nil || in.Empty() {
-		return err
-	}
-	if err := p.checkUnsent(); err != nil {
-		return err
-	}
-	before := *p
-	if !p.hasStatus(PostStatusScheduled) && in.Sent("status") && in.Record.hasStatus(PostStatusScheduled) {
-		if err := in.RequireRead(*p, in.propertiesToRead(*p)); err != nil {
+		before := *p
+		if err := in.EditDrafted(p, caller, &postDrafts); err != nil {
 			return err
 		}
-	}
-	p.Drafted = api.DraftedProperties(&in.Body, *p, p.Drafted, draftedProperties, mayDecide)
-	if err := in.Edit(p); err != nil {
-		return err
-	}
-	if in.Sent("status") && before.hasStatus(PostStatusFailed) {
-		p.FailureReason = nil
-	}
-	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported threadParts are kept unless the body changes
-		p.ThreadParts = threadParts(p.Platform, p.Body)
-	}
-	return nil
+		if in.Sent("status") && before.hasStatus(PostStatusFailed) {
+			p.FailureReason = nil
+		}
+		if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported threadParts are kept unless the body changes
+			p.ThreadParts = threadParts(p.Platform, p.Body)
+		}
+		return nil
+	})
 }

@@ -38,7 +38,7 @@ type Feedback struct {
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent" transfer:"drafted"` // the properties last written by a key that may only draft; see api.DraftedProperties
+	Drafted []string `json:"-" store:"drafted,silent" transfer:"drafted"` // the properties last written by a key that may only draft; see api.DraftRule
 }
 
 // Source is the platform that a review or mention was posted on.

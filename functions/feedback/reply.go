@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
@@ -51,13 +50,25 @@ func (SettableReplyStatus) Drafts() []string {
 	return []string{string(ReplyStatusNone), string(ReplyStatusDraft), string(ReplyStatusNeedsReview)}
 }
 
-// mayDraft reports whether a key that may only draft can change a reply with this status.
-func (s ReplyStatus) mayDraft() bool {
-	return s == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(s))
+// replyDrafts is the rule for keys that may only draft: they can change a reply only while nobody
+// has decided on it.
+var replyDrafts = api.DraftRule[Feedback]{
+	IsDraft: func(f Feedback) bool {
+		status := f.status()
+		return status == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(status))
+	},
+	Check:      Feedback.checkUnposted,
+	IsApproved: func(f Feedback) bool { return f.status() == ReplyStatusApproved },
+	Properties: []string{"replyBody"},
+	Drafted:    func(f *Feedback) *[]string { return &f.Drafted },
 }
 
-// replyTexts lists the properties of a reply that are published on the platform.
-var replyTexts = []string{"replyBody"}
+func (f Feedback) checkUnposted() error {
+	if status := f.status(); status == ReplyStatusPosting || status == ReplyStatusPosted {
+		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
+	}
+	return nil
+}
 
 type updateFeedbackReplyInput struct {
 	api.UpdateBody[Feedback]
@@ -65,43 +76,19 @@ type updateFeedbackReplyInput struct {
 	FeedbackID string `path:"feedbackId"`
 }
 
+// updateFeedbackReply applies an update to the reply. A null status counts as ReplyStatusNone.
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error {
-		return in.applyToReply(f, caller.Has(auth.FeedbackWrite))
-	})
-}
-
-// applyToReply applies an update to the reply. A null status counts as ReplyStatusNone. An empty
-// update succeeds in every state. While the reply is posting or posted, any other update is a
-// conflict, even if it sends the stored values, because the caller assumes that the reply can still
-// change.
-//
-// mayDecide is false for a key that may only draft. Such a key can change a reply only while nobody
-// has decided on it. What it writes can be approved only by a caller who has read it.
-func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) error {
-	status := f.status()
-	if !mayDecide && !status.mayDraft() && !in.Empty() {
-		return auth.NewMissingScopeError(auth.FeedbackWrite)
-	}
-	if err := in.Condition.RequireMatch(*f); err != nil || in.Empty() {
-		return err
-	}
-	if status == ReplyStatusPosting || status == ReplyStatusPosted {
-		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
-	}
-	if status != ReplyStatusApproved && in.Sent("replyStatus") && *in.Record.ReplyStatus == ReplyStatusApproved {
-		if err := in.RequireRead(*f, f.Drafted); err != nil {
+		before := *f
+		if err := in.EditDrafted(f, caller, &replyDrafts); err != nil {
 			return err
 		}
-	}
-	f.Drafted = api.DraftedProperties(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
-	text := in.Record.ReplyBody
-	// The approval was for the old body. If there was no old body, the new one has never been
-	// approved.
-	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
-	if reworded && status == ReplyStatusApproved {
-		f.ReplyStatus = new(ReplyStatusDraft)
-	}
-	in.Apply(f)
-	return nil
+		// The approval was for the old body. If there was no old body, the new one has never been
+		// approved.
+		reworded := in.Sent("replyBody") && (f.ReplyBody == nil || before.ReplyBody == nil || *before.ReplyBody != *f.ReplyBody)
+		if reworded && before.status() == ReplyStatusApproved && !in.Sent("replyStatus") {
+			f.ReplyStatus = new(ReplyStatusDraft)
+		}
+		return nil
+	})
 }

@@ -212,5 +212,10 @@ func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback,
 
 // Modify changes one record by compare-and-set, like table.Modify.
 func (s Store) Modify(ctx context.Context, companyID, feedbackID string, change func(*Feedback) error) (Feedback, error) {
-	return table.Modify(ctx, s.table, feedbackKey(companyID, feedbackID), keysOf, change)
+	return table.ModifyWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f *Feedback) (table.Keys, error) {
+		if err := change(f); err != nil {
+			return table.Keys{}, err
+		}
+		return keysOf(*f), nil
+	}, nil)
 }

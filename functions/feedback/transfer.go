@@ -15,15 +15,16 @@ const feedbackIDPrefix = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
-	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
-	records = transfer.WithRulesOf[updateFeedbackReplyInput](transfer.WithRulesOf[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
-	records = transfer.WithMerge(records, NewStore(t).Merge)
-	return []transfer.Type{transfer.WithExisting(records, NewStore(t).recordsExist, NewStore(t).addRecords)}
+	return []transfer.Type{transfer.Define("feedback", feedbackIDPrefix, feedbackKind{NewStore(t)},
+		transfer.RulesOf[Feedback, pushedFeedback](), transfer.RulesOf[Feedback, updateFeedbackReplyInput]())}
 }
 
-// checkFeedback returns a problem if a mention has a rating. It sets a null reply status to
+// feedbackKind imports, merges and exports records.
+type feedbackKind struct{ Store }
+
+// Check returns a problem if a mention has a rating. It sets a null reply status to
 // ReplyStatusNone.
-func checkFeedback(f *Feedback) (problems []string) {
+func (feedbackKind) Check(f *Feedback) (problems []string) {
 	if f.ReplyStatus == nil {
 		f.ReplyStatus = new(ReplyStatusNone)
 	}
@@ -33,20 +34,19 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns the record's identity as a string that must be unique in a file. If a file
-// assigned two ids to the same identity, the order of the writes would decide which id is kept.
-func uniqueTextsOf(f Feedback) []transfer.UniqueText {
-	ident, ok := identityOfRecord(f)
-	if !ok {
-		return nil
+// Entry returns the record's identity as a string that must be unique in a file. If a file assigned
+// two ids to the same identity, the order of the writes would decide which id is kept.
+func (feedbackKind) Entry(f Feedback) (e transfer.Entry) {
+	if ident, ok := identityOfRecord(f); ok {
+		e.Unique = []transfer.UniqueText{{Text: "source " + string(ident.source) + " with externalId " + ident.externalID, Owner: f.ID}}
 	}
-	return []transfer.UniqueText{{Text: "source " + string(ident.source) + " with externalId " + ident.externalID, Owner: f.ID}}
+	return e
 }
 
-// recordsExist reports, for each record, whether the table contains a record with the same id, or
-// with the same source and externalId.
-func (s Store) recordsExist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
-	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
+// Exist reports, for each record, whether the table contains a record with the same id, or with the
+// same source and externalId.
+func (k feedbackKind) Exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+	exist, err := transfer.ExistByKey(ctx, k.table, records, func(f Feedback) table.Key { return feedbackKey(companyID, f.ID) })
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 			missing = append(missing, ident)
 		}
 	}
-	stored, err := s.FindByIdentities(ctx, companyID, missing)
+	stored, err := k.FindByIdentities(ctx, companyID, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,23 @@ func (f *Feedback) DeriveID() (problem string) {
 // create or delete records with the same identities.
 const importAttemptsMax = 16
 
-// Import stores records, replacing those that exist, and writes the references through which pushes
-// find records whose ids are not derived. If a record's identity is already stored under a
-// different id, Import replaces that record and keeps its id. The write is conditional: it fails if
-// the identity has been stored under yet another id in the meantime.
-func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
+// Export implements transfer.Kind.
+func (k feedbackKind) Export(ctx context.Context, companyID string, visit func(Feedback) error) error {
+	return transfer.ExportEach[Feedback](k.table, allRecords)(ctx, companyID, visit)
+}
+
+// Import implements transfer.Kind. It also writes the references through which pushes find records
+// whose ids are not derived. If a record's identity is already stored under a different id, Import
+// replaces that record and keeps its id, or skips it. The write is conditional: it fails if the
+// identity has been stored under yet another id in the meantime.
+func (k feedbackKind) Import(ctx context.Context, companyID string, records []Feedback, m transfer.Mode) (skipped int, err error) {
+	if m.OnlyNew {
+		return k.addRecords(ctx, companyID, records)
+	}
+	return 0, k.importRecords(ctx, companyID, records)
+}
+
+func (s Store) importRecords(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)
 	for n := range left {
 		left[n].CompanyID = companyID
@@ -187,23 +199,23 @@ const addConcurrency = 8
 
 // addRecords stores records whose ids and identities the company does not have yet. It returns the
 // number of records that it skipped because another caller has stored them in the meantime.
-func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
+func (k feedbackKind) addRecords(ctx context.Context, companyID string, records []Feedback) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.KeepLast(records, func(f Feedback) string { return f.ID })
 	err = parallel.Do(len(records), addConcurrency, func(n int) error {
 		f := records[n]
 		f.CompanyID = companyID
-		err := s.table.Transact(ctx, s.addWrites(f, true)...)
+		err := k.table.Transact(ctx, k.addWrites(f, true)...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
 			return err
 		}
-		known, err := s.recordsExist(ctx, companyID, []Feedback{f})
+		known, err := k.Exist(ctx, companyID, []Feedback{f})
 		if err != nil {
 			return err
 		}
 		if !known[0] { // the write failed because of a reference to a deleted record
-			if err = s.table.Transact(ctx, s.addWrites(f, false)...); !errors.As(err, &canceled) {
+			if err = k.table.Transact(ctx, k.addWrites(f, false)...); !errors.As(err, &canceled) {
 				return err
 			}
 		}

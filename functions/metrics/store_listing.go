@@ -152,18 +152,16 @@ func (l *pointListing) readMore(ctx context.Context) error {
 	open, since := l.incompleteSources()
 	known, _ := l.candidates.countNewest(l.wantedCount())
 	err := parallel.Do(len(open), len(open), func(n int) error {
-		open[n].planRound(since, l.wantedCount()-known)
-		return open[n].read(ctx, l.table)
+		return open[n].readRound(ctx, l.table, since, l.wantedCount()-known)
 	})
 	if err != nil {
 		return err
 	}
 	for _, s := range open {
-		points, err := s.decode(func(p *Point) bool { return l.q.matches(s.positionOf(p)) })
+		err := s.takeRound(func(p *Point) bool { return l.q.matches(s.positionOf(p)) }, s.addPoints)
 		if err != nil {
 			return err
 		}
-		s.newCandidates = s.addPoints(points)
 	}
 	return nil
 }

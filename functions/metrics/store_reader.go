@@ -14,8 +14,9 @@ import (
 // DynamoDB ends a page.
 const roundRecordsMax = 1000
 
-// pointReader reads the records of one metric and grain, from the newest period backwards. A round
-// consists of calls to planRound, read and decode, after which the caller sets newCandidates.
+// pointReader reads the records of one metric and grain, from the newest period backwards, in
+// rounds. A round is a call of readRound and then of takeRound. Several readers can run readRound
+// at the same time; takeRound runs one after another, because the readers share their candidates.
 type pointReader struct {
 	grain         Grain
 	prefix        string // the prefix of the sort keys
@@ -84,8 +85,9 @@ func (r *pointReader) planRound(since string, missing int) {
 	r.query.ExpressionAttributeValues[":low"] = table.String(r.lowerBound)
 }
 
-// read runs one query.
-func (r *pointReader) read(ctx context.Context, t *table.Client) error {
+// readRound runs the query of the next round. See planRound.
+func (r *pointReader) readRound(ctx context.Context, t *table.Client, since string, missing int) error {
+	r.planRound(since, missing)
 	out, err := t.Query(ctx, r.query)
 	if err != nil {
 		return err
@@ -108,12 +110,13 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	return nil
 }
 
-// decode returns the points of the last round for which `keep` returns true.
-func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error) {
-	points = make([]Point, 0, bucketCountMax(r.items))
+// takeRound passes the points of the last round for which `keep` returns true to `add`, which
+// returns how many new candidates they contain.
+func (r *pointReader) takeRound(keep func(*Point) bool, add func(points []Point) (found int)) (err error) {
+	points := make([]Point, 0, bucketCountMax(r.items))
 	for _, item := range r.items {
 		if points, err = appendPoints(points, item, keep); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !r.done {
@@ -121,7 +124,8 @@ func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error)
 			r.series[points[i].SeriesID] = true
 		}
 	}
-	return points, nil
+	r.newCandidates = add(points)
+	return nil
 }
 
 // bucketCountMax returns an upper bound for the number of points in the given records.

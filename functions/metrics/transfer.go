@@ -17,30 +17,56 @@ const definitionIDPrefix = "mdf"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.WithRulesOf[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDPrefix, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
-	definitions = transfer.WithVerify(definitions, s.verifyIDs)
-	definitions = transfer.WithUnique(definitions, func(d Definition) []transfer.UniqueText {
-		return []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}
-	})
-	points := transfer.Define("metric-point", "", checkPoint, nil,
-		func(ctx context.Context, companyID string, visit func(pointLine) error) error {
-			return s.EachPoint(ctx, companyID, func(p Point) error {
-				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
-			})
-		})
-	points = transfer.WithRulesOf[pushedPoint](points, "dims") // in a record, dims may be any JSON
-	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
-	points = transfer.WithExisting(points, s.pointsExist, s.addPointLines)
+	stored := transfer.Stored[Definition]{Table: t, KeysOf: func(companyID string, d *Definition) table.Keys {
+		d.CompanyID = companyID
+		return keysOf(*d)
+	}, Each: transfer.ExportEach[Definition](t, definitionsOf)}
 	return []transfer.Type{
-		transfer.WithAliases(definitions, func(d Definition) (own, rival string) { return importAliases(d.Key) },
-			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "key", metricKeys(records, func(d Definition) string { return d.Key }))
-			}, s.importDefinitions),
-		transfer.WithAliases(points, func(p pointLine) (own, rival string) { return importAliases(p.MetricKey) },
-			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "metricKey", metricKeys(records, func(p pointLine) string { return p.MetricKey }))
-			}, s.importPoints),
+		transfer.Define("metric-definition", definitionIDPrefix, definitionKind{stored, s}, transfer.RulesOf[Definition, createDefinitionInput]()),
+		transfer.Define("metric-point", "", pointKind{s}, transfer.RulesOf[pointLine, pushedPoint]("dims")), // in a record, dims may be any JSON
 	}
+}
+
+// definitionKind imports and exports definitions, and pointKind points. A metric has two names (see
+// aliasOf). Its records are not stored under one name if its definition is stored under the other,
+// unless the file contains both.
+type (
+	definitionKind struct {
+		transfer.Stored[Definition]
+
+		store Store
+	}
+	pointKind struct{ Store }
+)
+
+// Entry implements transfer.Kind.
+func (definitionKind) Entry(d Definition) transfer.Entry {
+	return transfer.Entry{Name: importName(d.Key), Unique: []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}}
+}
+
+// Entry implements transfer.Kind.
+func (pointKind) Entry(p pointLine) transfer.Entry {
+	return transfer.Entry{Name: importName(p.MetricKey)}
+}
+
+// Verify implements transfer.Kind. No definition's id may belong to another metric.
+func (k definitionKind) Verify(ctx context.Context, companyID string, definitions []Definition) ([]transfer.Problem, error) {
+	problems, err := k.store.verifyNames(ctx, companyID, "key", metricKeys(definitions, func(d Definition) string { return d.Key }))
+	if err != nil {
+		return nil, err
+	}
+	idRecords, err := k.store.readIDRecords(ctx, companyID, definitions)
+	for n, d := range definitions {
+		if idRecord := idRecords[d.ID]; idRecord.key != d.Key && idRecord.inUse {
+			problems = append(problems, transfer.Problem{Index: n, Text: "record." + idConflict(d, idRecord.key)})
+		}
+	}
+	return problems, err
+}
+
+// Verify implements transfer.Kind.
+func (k pointKind) Verify(ctx context.Context, companyID string, lines []pointLine) ([]transfer.Problem, error) {
+	return k.verifyNames(ctx, companyID, "metricKey", metricKeys(lines, func(p pointLine) string { return p.MetricKey }))
 }
 
 func metricKeys[T any](records []T, keyOf func(T) string) []string {
@@ -51,44 +77,22 @@ func metricKeys[T any](records []T, keyOf func(T) string) []string {
 	return out
 }
 
-// importAliases returns the names under which an import remembers the keys in its file. The first
-// is for the given key. The second is for the metric's other key, or empty if there is none.
-func importAliases(key string) (own, rival string) {
-	if other := aliasOf(key); other != "" {
-		rival = importName(other)
-	}
-	return importName(key), rival
-}
-
+// importName returns the name by which an import remembers a key in its file.
 func importName(key string) string { return "metric " + key }
 
-// verifyNames finds the keys whose metric is stored only under its other name. It returns one
-// message per key, empty if there is no problem.
-func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
+// verifyNames finds the keys whose metric is stored only under its other name.
+func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) (problems []transfer.Problem, err error) {
 	known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(keys))
 	if err != nil {
 		return nil, err
 	}
-	problems := make([]string, len(keys))
-	for i, key := range keys {
+	for n, key := range keys {
 		if stored, defined := storedKey(key, known); defined && stored != key {
-			problems[i] = fmt.Sprintf("record.%s: the metric is stored as %s; use that key, or import both in one file", field, stored)
+			text := fmt.Sprintf("record.%s: the metric is stored as %s; use that key, or import both in one file", field, stored)
+			problems = append(problems, transfer.Problem{Index: n, Text: text, UnlessNamed: importName(aliasOf(key))})
 		}
 	}
 	return problems, nil
-}
-
-// verifyIDs checks that no definition's id is already used by another metric. It returns one
-// message per definition, empty if there is no conflict.
-func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
-	idRecords, err := s.readIDRecords(ctx, companyID, definitions)
-	problems := make([]string, len(definitions))
-	for i, d := range definitions {
-		if idRecord := idRecords[d.ID]; idRecord.key != d.Key && idRecord.inUse {
-			problems[i] = "record." + idConflict(d, idRecord.key)
-		}
-	}
-	return problems, err
 }
 
 func idConflict(d Definition, key string) string {
@@ -140,27 +144,20 @@ func namesWithAliases(keys []string) (out []string) {
 	return slices.Compact(out)
 }
 
-// importDefinitions stores definitions, and replaces existing ones with the same key. Returns an
-// error if the metric has been defined under its other name since the file was checked.
-func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, fileHasName transfer.FileHasName) error {
-	_, _, err := s.putAllDefinitions(ctx, companyID, definitions, true, fileHasName)
-	return err
-}
-
-// addDefinitions stores definitions whose keys are not defined yet, and returns how many it skipped
-// because their keys are already defined.
-func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, fileHasName transfer.FileHasName) (skipped int, err error) {
-	skipped, _, err = s.putAllDefinitions(ctx, companyID, definitions, false, fileHasName)
+// Import implements transfer.Kind. It returns an error if the metric has been defined under its
+// other name since the file was checked.
+func (k definitionKind) Import(ctx context.Context, companyID string, definitions []Definition, m transfer.Mode) (skipped int, err error) {
+	skipped, _, err = k.store.putAllDefinitions(ctx, companyID, definitions, m)
 	return skipped, err
 }
 
 // putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
 // the last one is stored. The returned map has the stored id of each definition, by key.
-func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, fileHasName transfer.FileHasName) (skipped int, ids map[string]string, err error) {
+func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, m transfer.Mode) (skipped int, ids map[string]string, err error) {
 	ids = map[string]string{}
 	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })
 	for batch := range slices.Chunk(latest, importBatchMax) {
-		n, err := s.putDefinitions(ctx, companyID, batch, replace, fileHasName, ids)
+		n, err := s.putDefinitions(ctx, companyID, batch, m, ids)
 		if err != nil {
 			return skipped, ids, err
 		}
@@ -169,28 +166,28 @@ func (s Store) putAllDefinitions(ctx context.Context, companyID string, definiti
 	return skipped, ids, nil
 }
 
-// importPoints stores points, and creates definitions for metrics that have none.
-func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) error {
-	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, fileHasName)
-	if err != nil {
-		return err
-	}
-	return s.PutPoints(ctx, companyID, points, definitionIDs)
+// Export implements transfer.Kind.
+func (k pointKind) Export(ctx context.Context, companyID string, visit func(pointLine) error) error {
+	return k.EachPoint(ctx, companyID, func(p Point) error {
+		return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
+	})
 }
 
-// addPointLines stores only the points that are not stored yet, and is otherwise like importPoints.
-// It returns how many points it skipped.
-func (s Store) addPointLines(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) (skipped int, err error) {
-	points, definitionIDs, err := s.preparePoints(ctx, companyID, lines, fileHasName)
+// Import implements transfer.Kind. It creates definitions for metrics that have none.
+func (k pointKind) Import(ctx context.Context, companyID string, lines []pointLine, m transfer.Mode) (skipped int, err error) {
+	points, definitionIDs, err := k.preparePoints(ctx, companyID, lines, m)
 	if err != nil {
 		return 0, err
 	}
-	return s.AddPoints(ctx, companyID, points, definitionIDs)
+	if m.OnlyNew {
+		return k.AddPoints(ctx, companyID, points, definitionIDs)
+	}
+	return 0, k.PutPoints(ctx, companyID, points, definitionIDs)
 }
 
 // preparePoints converts lines to points. It also returns a map from metric key to definition
 // id, and creates a definition for each metric that has none.
-func (s Store) preparePoints(ctx context.Context, companyID string, lines []pointLine, fileHasName transfer.FileHasName) ([]Point, map[string]string, error) {
+func (s Store) preparePoints(ctx context.Context, companyID string, lines []pointLine, m transfer.Mode) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	definitions := map[string]Definition{}
@@ -198,12 +195,13 @@ func (s Store) preparePoints(ctx context.Context, companyID string, lines []poin
 		points[i] = lines[i].Point
 		definitions[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
 	}
-	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(definitions)), false, fileHasName)
+	m.OnlyNew = true
+	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(definitions)), m)
 	return points, ids, err
 }
 
-// pointsExist reports for each point whether a point of the same series and bucket is stored.
-func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointLine) ([]bool, error) {
+// Exist reports for each point whether a point of the same series and bucket is stored.
+func (k pointKind) Exist(ctx context.Context, companyID string, lines []pointLine) ([]bool, error) {
 	recordKeys := make([]table.Key, len(lines))
 	buckets := make([]string, len(lines))
 	for n, line := range lines {
@@ -213,7 +211,7 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 		}
 		recordKeys[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
 	}
-	items, err := table.BatchGetItems(ctx, s.table, transfer.KeepLast(recordKeys, func(k table.Key) table.Key { return k }))
+	items, err := table.BatchGetItems(ctx, k.table, transfer.KeepLast(recordKeys, func(k table.Key) table.Key { return k }))
 	stored := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		stored[table.KeyOf(item)] = item
@@ -233,13 +231,12 @@ const importBatchMax = 33
 // callers create or delete its definitions.
 const importAttemptsMax = 16
 
-// putDefinitions stores definitions with different keys. Unless `replace` is set, it skips those
-// whose key is already defined, and returns how many it skipped. A definition without an id gets
-// one. Unless the file contains both names of a metric, a definition is not created if one exists
-// under the metric's other name. A definition is never stored with the id of another metric's
-// definition. The writes are conditional on these rules. putDefinitions adds the stored id of each
-// definition to the map `ids`.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, fileHasName transfer.FileHasName, ids map[string]string) (skipped int, err error) {
+// putDefinitions stores definitions with different keys, and returns how many it skipped. A
+// definition without an id gets one. Unless the file contains both names of a metric, a definition
+// is not created if one exists under the metric's other name. A definition is never stored with the
+// id of another metric's definition. The writes are conditional on these rules. putDefinitions adds
+// the stored id of each definition to the map `ids`.
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, m transfer.Mode, ids map[string]string) (skipped int, err error) {
 	for range importAttemptsMax {
 		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(metricKeys(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
@@ -256,11 +253,11 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 				d.ID = s.table.NewID(definitionIDPrefix)
 			}
 			stored, defined := storedKey(d.Key, known)
-			otherNameInFile, idRecord := fileHasName(importName(aliasOf(d.Key))), idRecords[d.ID]
+			otherNameInFile, idRecord := m.FileHasName(importName(aliasOf(d.Key))), idRecords[d.ID]
 			switch {
 			case defined && stored != d.Key && !otherNameInFile:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
-			case defined && stored == d.Key && !replace:
+			case defined && stored == d.Key && m.OnlyNew:
 				skipped++
 				ids[d.Key] = known[d.Key].ID
 			case idRecord.inUse && idRecord.key != d.Key:
@@ -315,9 +312,9 @@ type pointLine struct {
 	Point
 }
 
-// checkPoint validates a point and sets its identity. seriesId and pointKey in the line must match
+// Check validates a point and sets its identity. seriesId and pointKey in the line must match
 // the derived values. Otherwise the same bucket would have two points.
-func checkPoint(line *pointLine) (problems []string) {
+func (pointKind) Check(line *pointLine) (problems []string) {
 	p := &line.Point
 	if wrong := checkKey(p.MetricKey); wrong != "" {
 		problems = append(problems, "record.metricKey: "+wrong)

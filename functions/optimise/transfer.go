@@ -27,28 +27,31 @@ const (
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return importName(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
+		s.Sites.TransferAs(siteKind{s.Sites.Stored()}),
+		transfer.Define(goals.Name, goals.Prefix, goalKind{s.goals.Stored()}, transfer.RulesOf[SiteGoal, api.CreateBody[SiteGoal]]()),
+		transfer.Define(s.Audits.Name, s.Audits.Prefix, auditKind{s.Audits}, transfer.RulesOf[Audit, createAuditInput]()),
 	}
 }
 
-// transferGoals returns the record type of goals for imports and exports. It does not use
-// record.Store's Transfer method, because an import must check that the site of each goal exists.
-func (s Store) transferGoals() transfer.Type {
-	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.ExportEach[SiteGoal](s.table, goals.Collection))
-	t = transfer.WithExisting(transfer.WithRulesOf[api.CreateBody[SiteGoal]](t), transfer.ExistsByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
-	t = transfer.WithUnique(t, func(g SiteGoal) []transfer.UniqueText {
-		return []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}
-	})
-	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) {
-		return importName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
-	},
-		transfer.OrphanCheck(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
+// siteKind imports and exports sites.
+type siteKind struct{ transfer.Stored[Site] }
+
+// Entry implements transfer.Kind.
+func (siteKind) Entry(s Site) transfer.Entry { return transfer.Entry{Name: importName(s.ID)} }
+
+// goalKind imports and exports goals. The site of each goal must exist.
+type goalKind struct{ transfer.Stored[SiteGoal] }
+
+// Entry implements transfer.Kind.
+func (goalKind) Entry(g SiteGoal) transfer.Entry {
+	return transfer.Entry{Group: importName(g.SiteID), Unique: []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}}
 }
 
-// Transfer returns the record type of audits with their findings, for imports and exports.
-func (s auditStore) Transfer() transfer.Type {
-	t := transfer.WithRulesOf[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
-	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
+// Verify implements transfer.Kind.
+func (k goalKind) Verify(ctx context.Context, companyID string, records []SiteGoal) ([]transfer.Problem, error) {
+	return transfer.Orphans(ctx, k.Table, records, func(g SiteGoal) (site table.Key, name, problem string) {
+		return sites.Key(companyID, g.SiteID), importName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
+	})
 }
 
 // importName returns the name by which records in an import file refer to a site.
@@ -57,23 +60,15 @@ func importName(siteID string) string { return "site " + siteID }
 // missingSiteProblem returns the message for a goal whose site does not exist.
 func missingSiteProblem(g SiteGoal) string { return "there is no site " + g.SiteID }
 
-// importGoals stores goals. It replaces stored goals with the same ids, even those on another site.
-// It refuses goals whose site has been deleted since the file was checked.
-func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
-	_, err := s.storeGoals(ctx, companyID, records, s.table.WritePut)
-	return err
-}
-
-// addGoals stores goals that are not stored yet, and returns how many it skipped because another
-// caller has created them. It refuses the same goals as importGoals.
-func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.FileHasName) (skipped int, err error) {
-	return s.storeGoals(ctx, companyID, records, s.table.WriteCreate)
-}
-
-func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteGoal, write func(table.Keys, any) table.Write) (skipped int, err error) {
-	return transfer.PutUnits(ctx, s.table, records, func(g SiteGoal) (table.Key, table.Unit) {
-		g.CompanyID = companyID
-		keys := goals.Keys(g)
+// Import implements transfer.Kind. It replaces stored goals with the same ids, even those on another
+// site. It refuses goals whose site has been deleted since the file was checked.
+func (k goalKind) Import(ctx context.Context, companyID string, records []SiteGoal, m transfer.Mode) (skipped int, err error) {
+	write := k.Table.WritePut
+	if m.OnlyNew {
+		write = k.Table.WriteCreate
+	}
+	return transfer.PutUnits(ctx, k.Table, records, func(g SiteGoal) (table.Key, table.Unit) {
+		keys := k.KeysOf(companyID, &g)
 		return keys.Key, table.Unit{Writes: []table.Write{write(keys, g)}, Parent: new(sites.Key(companyID, g.SiteID))}
 	}, func(g SiteGoal, f table.Failure) (problem string, err error) {
 		if f.Orphan {
@@ -83,9 +78,9 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 	})
 }
 
-// checkGoal validates siteId, which becomes part of a table key. The API does not check it in a
-// body, because there it is part of the path.
-func checkGoal(g *SiteGoal) []string {
+// Check validates siteId, which becomes part of a table key. The API does not check it in a body,
+// because there it is part of the path.
+func (goalKind) Check(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
@@ -104,7 +99,16 @@ func (a AuditSummary) checkPeriod() (problems []string) {
 	return problems
 }
 
-func checkAudit(a *Audit) []string {
+// auditKind imports and exports audits with their findings.
+type auditKind struct{ auditStore }
+
+// Exist implements transfer.Kind.
+func (k auditKind) Exist(ctx context.Context, companyID string, audits []Audit) ([]bool, error) {
+	return transfer.ExistByKey(ctx, k.table, audits, func(a Audit) table.Key { return k.Key(companyID, a.ID) })
+}
+
+// Check implements transfer.Kind.
+func (auditKind) Check(a *Audit) []string {
 	problems := append(a.checkPeriod(), transfer.CheckSize(&a.AuditSummary)...)
 	if a.Findings == nil {
 		return problems
@@ -120,12 +124,20 @@ func checkAudit(a *Audit) []string {
 	return problems
 }
 
+// Import implements transfer.Kind.
+func (k auditKind) Import(ctx context.Context, companyID string, audits []Audit, m transfer.Mode) (skipped int, err error) {
+	audits = transfer.KeepLast(audits, func(a Audit) string { return a.ID })
+	if m.OnlyNew {
+		return k.addAudits(ctx, companyID, audits)
+	}
+	return 0, k.importAudits(ctx, companyID, audits)
+}
+
 // importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks
 // that the audits referred to before. A concurrent reader gets the old audit or the new one, with
 // all of its findings. No audit ever refers to a deleted generation again, so concurrent or aborted
 // imports can leave unused chunks, but never an audit with missing chunks.
 func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
-	audits = transfer.KeepLast(audits, func(a Audit) string { return a.ID })
 	oldChunkKeys, err := s.storedChunkKeys(ctx, companyID, audits)
 	if err != nil {
 		return err
@@ -159,8 +171,8 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 
 // addAudits stores audits that are not stored yet, and returns how many it skipped because another
 // caller has created them.
-func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.FileHasName) (skipped int, err error) {
-	for _, a := range transfer.KeepLast(audits, func(a Audit) string { return a.ID }) {
+func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit) (skipped int, err error) {
+	for _, a := range audits {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
 		stored.CompanyID = companyID
 		chunks, err := s.packFindings(&stored, a.Findings)
@@ -196,14 +208,14 @@ func (s auditStore) storedChunkKeys(ctx context.Context, companyID string, audit
 	return slices.Concat(found...), err
 }
 
-// eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a
-// time, because the findings of a whole page can be gigabytes.
-func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
+// Export implements transfer.Kind. It reads the findings of a few audits at a time, because the
+// findings of a whole page can be gigabytes.
+func (k auditKind) Export(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var batch []storedAudit
 	visitBatch := func() error {
 		audits := make([]Audit, len(batch))
 		err := parallel.Do(len(batch), exportBatchMax, func(n int) (err error) {
-			audits[n], err = s.withFindings(ctx, batch[n])
+			audits[n], err = k.withFindings(ctx, batch[n])
 			return err
 		})
 		batch = batch[:0]
@@ -214,7 +226,7 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 		}
 		return err
 	}
-	each := transfer.ExportEach[storedAudit](s.table, s.Collection)
+	each := transfer.ExportEach[storedAudit](k.table, k.Collection)
 	err := each(ctx, companyID, func(a storedAudit) error {
 		if batch = append(batch, a); len(batch) < exportBatchMax {
 			return nil

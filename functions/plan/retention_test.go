@@ -268,8 +268,8 @@ func TestUniqueTextsOfItems(t *testing.T) {
 	kind, items := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
 		`{"id":"itm_3","roadmapId":"brd_2","slug":"a","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_1","slug":"b","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_2","slug":"c","title":"A"}`)
 	shares := func(a, b any) bool {
-		return slices.ContainsFunc(kind.UniqueTextsOf(a), func(c transfer.UniqueText) bool {
-			return slices.ContainsFunc(kind.UniqueTextsOf(b), func(d transfer.UniqueText) bool { return c.Text == d.Text })
+		return slices.ContainsFunc(kind.Entry(a).Unique, func(c transfer.UniqueText) bool {
+			return slices.ContainsFunc(kind.Entry(b).Unique, func(d transfer.UniqueText) bool { return c.Text == d.Text })
 		})
 	}
 	for i := range items {

@@ -21,22 +21,37 @@ const itemIDPrefix = "itm"
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.WithRulesOf[createItemInput](transfer.Define("item", itemIDPrefix, checkItem, s.importItems, s.eachItem))
-	items = transfer.WithUnique(items, func(i Item) []transfer.UniqueText {
-		return []transfer.UniqueText{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
-	})
-	items = transfer.WithParent(items, func(i Item) (name, problem string) {
-		return importName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
-	},
-		transfer.OrphanCheck(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
-	boardType := transfer.WithRulesOf[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
-	boardType = transfer.WithName(boardType, func(b transferBoard) string { return importName(b.ID) })
 	return []transfer.Type{
-		transfer.WithExisting(boardType,
-			transfer.ExistsByKey(t, func(companyID string, b transferBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
-		transfer.WithExisting(transfer.WithVerify(items, s.verifyItems),
-			transfer.ExistsByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
+		transfer.Define(boards.Name, boards.Prefix, boardKind{s}, transfer.RulesOf[transferBoard, api.CreateBody[Board]]()),
+		transfer.Define("item", itemIDPrefix, itemKind{s}, transfer.RulesOf[Item, createItemInput]()),
 	}
+}
+
+// boardKind imports and exports boards. itemKind imports and exports items, whose boards must
+// exist.
+type (
+	boardKind struct{ Store }
+	itemKind  struct{ Store }
+)
+
+// Entry implements transfer.Kind.
+func (boardKind) Entry(b transferBoard) transfer.Entry { return transfer.Entry{Name: importName(b.ID)} }
+
+// Exist implements transfer.Kind.
+func (k boardKind) Exist(ctx context.Context, companyID string, boards []transferBoard) ([]bool, error) {
+	return transfer.ExistByKey(ctx, k.table, boards, func(b transferBoard) table.Key { return boardKey(companyID, b.ID) })
+}
+
+// Entry implements transfer.Kind.
+func (itemKind) Entry(i Item) transfer.Entry {
+	return transfer.Entry{Group: importName(i.RoadmapID), Unique: []transfer.UniqueText{
+		{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID},
+	}}
+}
+
+// Exist implements transfer.Kind.
+func (k itemKind) Exist(ctx context.Context, companyID string, items []Item) ([]bool, error) {
+	return transfer.ExistByKey(ctx, k.table, items, func(i Item) table.Key { return itemKey(companyID, i.ID) })
 }
 
 // importName returns the name that identifies a board in an import file.
@@ -45,7 +60,8 @@ func importName(boardID string) string { return "board " + boardID }
 // missingBoardProblem returns the problem to report for an item whose board does not exist.
 func missingBoardProblem(i Item) string { return "there is no board " + i.RoadmapID }
 
-func checkItem(i *Item) (problems []string) {
+// Check implements transfer.Kind.
+func (itemKind) Check(i *Item) (problems []string) {
 	if !id.Valid(BoardIDPrefix, i.RoadmapID) {
 		problems = append(problems, "record.roadmapId: must be the id of a board")
 	}
@@ -61,7 +77,8 @@ type transferBoard struct {
 	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null if the board was never published or its snapshot is unknown
 }
 
-func checkBoard(b *transferBoard) (problems []string) {
+// Check implements transfer.Kind.
+func (boardKind) Check(b *transferBoard) (problems []string) {
 	if v := b.PublishedVersion; v != nil && (*v < 1 || *v > versionMax) {
 		problems = append(problems, fmt.Sprintf("record.publishedVersion: must be a whole number from 1 to %d", versionMax))
 	}
@@ -87,16 +104,23 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
+// Import implements transfer.Kind. If the removal of a board with the same id is unfinished, it first
+// completes the removal, which would otherwise delete the imported snapshot.
+func (k boardKind) Import(ctx context.Context, companyID string, boards []transferBoard, m transfer.Mode) (skipped int, err error) {
+	if m.OnlyNew {
+		return k.addBoards(ctx, companyID, boards)
+	}
+	return 0, k.importBoards(ctx, companyID, boards)
+}
+
 // importBoards stores boards and replaces existing ones. A board that is imported without a
-// snapshot keeps the stored snapshot if that snapshot has the same version. If the removal of a
-// board with the same id is unfinished, importBoards first completes the removal, which would
-// otherwise delete the imported snapshot.
+// snapshot keeps the stored snapshot if that snapshot has the same version.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
 		stored, err := s.readBoard(ctx, companyID, b.ID)
 		if errors.Is(err, fault.ErrNotFound) {
-			err = ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
+			err = s.completeRemoval(ctx, b)
 		}
 		if err != nil {
 			return err
@@ -106,26 +130,18 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []tran
 			stored = storedBoard{}
 		}
 		stored.Board, stored.Lease, stored.LeaseAt = b.Board, nil, nil
-		var writes []table.Write
-		if b.Snapshot != nil {
-			version, err := s.importSnapshot(ctx, &stored, b.Snapshot)
-			if err != nil {
-				return fmt.Errorf("board %s: %w", b.ID, err)
-			}
-			writes = append(writes, s.writeVersion(companyID, b.ID, version))
+		writes, err := s.versionWrites(ctx, &stored, b)
+		if err != nil {
+			return err
 		}
 		if err := s.table.BatchPut(ctx, []table.Item{s.table.NewItem(keysOfBoard(stored), stored)}); err != nil {
 			return err
 		}
-		if b.PublishedVersion != nil {
-			at := ""
-			if b.PublishedAt != nil {
-				at = *b.PublishedAt
-			}
-			writes = append(writes, s.writeLiveVersion(companyID, b.ID, *b.PublishedVersion, at))
-			if err := s.table.Transact(ctx, writes...); err != nil {
-				return err
-			}
+		if len(writes) == 0 {
+			continue
+		}
+		if err := s.table.Transact(ctx, writes...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -133,11 +149,18 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []tran
 
 var errCreatedMeanwhile = errors.New("another import created the board meanwhile; import again")
 
+// completeRemoval completes an interrupted removal of a board. It returns errCreatedMeanwhile if
+// the board is stored.
+func (s Store) completeRemoval(ctx context.Context, b transferBoard) error {
+	return ignoreNotFound(s.Boards.Remove(ctx, b.CompanyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
+}
+
 // addBoards stores boards that are not stored yet, each in one transaction with its live version.
 // It returns how many boards it skipped because another caller had created them.
-func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard, _ transfer.FileHasName) (skipped int, err error) {
+func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard) (skipped int, err error) {
 	for _, b := range transfer.KeepLast(boards, func(b transferBoard) string { return b.ID }) {
-		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // completes an interrupted removal, as in importBoards
+		b.CompanyID = companyID
+		err := s.completeRemoval(ctx, b)
 		if errors.Is(err, errCreatedMeanwhile) {
 			skipped++
 			continue
@@ -145,22 +168,10 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []transfe
 		if err != nil {
 			return skipped, err
 		}
-		b.CompanyID = companyID
 		stored := storedBoard{Board: b.Board}
-		var writes []table.Write
-		if b.Snapshot != nil {
-			version, err := s.importSnapshot(ctx, &stored, b.Snapshot)
-			if err != nil {
-				return skipped, fmt.Errorf("board %s: %w", b.ID, err)
-			}
-			writes = append(writes, s.writeVersion(companyID, b.ID, version))
-		}
-		if b.PublishedVersion != nil {
-			at := ""
-			if b.PublishedAt != nil {
-				at = *b.PublishedAt
-			}
-			writes = append(writes, s.writeLiveVersion(companyID, b.ID, *b.PublishedVersion, at))
+		writes, err := s.versionWrites(ctx, &stored, b)
+		if err != nil {
+			return skipped, err
 		}
 		err = s.table.Transact(ctx, append(writes, s.table.WriteCreate(keysOfBoard(stored), stored))...)
 		var canceled *table.CanceledError
@@ -171,6 +182,26 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []transfe
 		}
 	}
 	return skipped, nil
+}
+
+// versionWrites returns the writes for the version and the live version of an imported board. It
+// stores the board's snapshot.
+func (s Store) versionWrites(ctx context.Context, stored *storedBoard, b transferBoard) (writes []table.Write, err error) {
+	if b.Snapshot != nil {
+		version, err := s.importSnapshot(ctx, stored, b.Snapshot)
+		if err != nil {
+			return nil, fmt.Errorf("board %s: %w", b.ID, err)
+		}
+		writes = append(writes, s.writeVersion(b.CompanyID, b.ID, version))
+	}
+	if b.PublishedVersion != nil {
+		at := ""
+		if b.PublishedAt != nil {
+			at = *b.PublishedAt
+		}
+		writes = append(writes, s.writeLiveVersion(b.CompanyID, b.ID, *b.PublishedVersion, at))
+	}
+	return writes, nil
 }
 
 // importSnapshot stores a snapshot under the board's version, makes b refer to the snapshot, and
@@ -204,11 +235,12 @@ func eachRecord[T any](ctx context.Context, t *table.Client, companyID, kind str
 	return transfer.ExportEach[T](t, func(companyID string) table.Collection { return collectionOf(companyID, kind) })(ctx, companyID, visit)
 }
 
-func (s Store) eachBoard(ctx context.Context, companyID string, visit func(transferBoard) error) error {
-	return eachRecord(ctx, s.table, companyID, boardPart, func(b storedBoard) error {
+// Export implements transfer.Kind.
+func (k boardKind) Export(ctx context.Context, companyID string, visit func(transferBoard) error) error {
+	return eachRecord(ctx, k.table, companyID, boardPart, func(b storedBoard) error {
 		exported := transferBoard{Board: b.Board}
 		if b.SnapshotID != nil {
-			content, err := s.readLiveSnapshot(ctx, b)
+			content, err := k.readLiveSnapshot(ctx, b)
 			if err != nil {
 				return ignoreNotFound(err) // the board was removed after it was listed, so it is not exported
 			}
@@ -220,26 +252,34 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(trans
 	})
 }
 
-// verifyItems returns one message per item, which is empty if there is no problem. An item must not
-// have a slug that belongs to another item, and its import must not change the slug or board of a
-// stored item. The API enforces the same rules.
-func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
+// Verify implements transfer.Kind. An item's board must exist. An item must not have a slug that
+// belongs to another item, and its import must not change the slug or board of a stored item. The
+// API enforces the same rules.
+func (k itemKind) Verify(ctx context.Context, companyID string, items []Item) ([]transfer.Problem, error) {
+	problems, err := transfer.Orphans(ctx, k.table, items, func(i Item) (board table.Key, name, problem string) {
+		return boardKey(companyID, i.RoadmapID), importName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
+	})
+	if err != nil {
+		return nil, err
+	}
 	keys := map[table.Key]bool{}
 	for _, i := range items {
 		keys[slugKey(companyID, i.RoadmapID, i.Slug)], keys[itemKey(companyID, i.ID)] = true, true
 	}
-	found, err := table.BatchGetItems(ctx, s.table, slices.Collect(maps.Keys(keys)))
+	found, err := table.BatchGetItems(ctx, k.table, slices.Collect(maps.Keys(keys)))
 	stored := map[table.Key]table.Item{}
 	for _, item := range found {
 		stored[table.KeyOf(item)] = item
 	}
-	problems := make([]string, len(items))
 	for n, i := range items {
-		var errs [2]error
-		if problems[n], errs[0] = i.movedItemProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
-			problems[n], errs[1] = i.takenSlugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
+		problem, err1 := i.movedItemProblem(stored[itemKey(companyID, i.ID)])
+		if problem == "" && err1 == nil {
+			problem, err1 = i.takenSlugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
 		}
-		err = errors.Join(err, errs[0], errs[1])
+		if problem != "" {
+			problems = append(problems, transfer.Problem{Index: n, Text: problem})
+		}
+		err = errors.Join(err, err1)
 	}
 	return problems, err
 }
@@ -299,27 +339,16 @@ func (s Store) itemUnit(companyID string, i Item, mustBeNew bool) (table.Key, ta
 	return keys.Key, table.Unit{Writes: []table.Write{write, slugWrite}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// importItems stores items and replaces existing ones. It refuses items whose slug another item has
-// taken since the file was checked, and items whose board has been deleted.
-func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
-	_, err := s.storeItems(ctx, companyID, items, false)
-	return err
-}
-
-// addItems stores items that are not stored yet, and returns how many it skipped because another
-// caller had created them. It refuses the same items as importItems.
-func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.FileHasName) (skipped int, err error) {
-	return s.storeItems(ctx, companyID, items, true)
-}
-
-func (s Store) storeItems(ctx context.Context, companyID string, items []Item, mustBeNew bool) (skipped int, err error) {
-	return transfer.PutUnits(ctx, s.table, items,
-		func(i Item) (table.Key, table.Unit) { return s.itemUnit(companyID, i, mustBeNew) },
+// Import implements transfer.Kind. It refuses items whose slug another item has taken since the file
+// was checked, and items whose board has been deleted.
+func (k itemKind) Import(ctx context.Context, companyID string, items []Item, m transfer.Mode) (skipped int, err error) {
+	return transfer.PutUnits(ctx, k.table, items,
+		func(i Item) (table.Key, table.Unit) { return k.itemUnit(companyID, i, m.OnlyNew) },
 		func(i Item, f table.Failure) (problem string, err error) {
 			switch {
 			case f.Orphan:
 				return "record.roadmapId: " + missingBoardProblem(i), nil
-			case f.WriteIndex == 0 && mustBeNew:
+			case f.WriteIndex == 0 && m.OnlyNew:
 				return "", nil
 			case f.WriteIndex == 0:
 				return i.movedItemProblem(f.Stored)
@@ -328,12 +357,13 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, m
 		})
 }
 
-func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // read before the items, as liveVersions.withLiveVersion requires
+// Export implements transfer.Kind.
+func (k itemKind) Export(ctx context.Context, companyID string, visit func(Item) error) error {
+	live, err := table.GetItem(ctx, k.table, liveVersionsKey(companyID)) // read before the items, as liveVersions.withLiveVersion requires
 	if err != nil {
 		return err
 	}
-	return eachRecord(ctx, s.table, companyID, itemPart, func(i storedItem) error {
+	return eachRecord(ctx, k.table, companyID, itemPart, func(i storedItem) error {
 		item, err := liveVersions(live).withLiveVersion(i)
 		if err != nil {
 			return err

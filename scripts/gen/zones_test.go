@@ -1,7 +1,6 @@
 package main
 
 import (
-	"go/format"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,7 @@ func TestZones(t *testing.T) {
 			t.Errorf("%s: %s; run go run ./scripts/gen -zones", name, wrong)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "zones.go")
+	file := filepath.Join(t.TempDir(), "zones.txt")
 	if err := refreshZones(file); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func TestZones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if formatted, err := format.Source(text); err != nil || string(formatted) != string(text) || strings.Count(string(text), "\n") < len(names) {
-		t.Error(err, "the written file is not formatted")
+	if mark, rest, _ := strings.Cut(string(text), "\n"); !strings.HasPrefix(mark, "# Code generated ") || !slices.Equal(strings.Fields(rest), names) {
+		t.Errorf("the written file has the mark %q and %d names, want %d", mark, strings.Count(rest, "\n"), len(names))
 	}
 }

@@ -23,22 +23,22 @@ const bodyBytesMax = 256 << 10
 // ServeHTTP serves a request. Every error response contains the error envelope, even for an unknown
 // path or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ids := gateway.RequestIDsOf(r.Context(), a.newID)
-	out, err := a.serveHTTP(r, ids)
+	call := Call{RequestIDs: gateway.RequestIDsOf(r.Context(), a.newID), Trace: traceOf(r), Lines: new([]LogLine)}
+	out, err := a.serveHTTP(r, call)
 	if err != nil {
 		allow := out.Header.Values("Allow")
-		out = a.ErrorResponse(r.Context(), Call{RequestIDs: ids, Trace: traceOf(r)}, "", err)
+		out = a.ErrorResponse(r.Context(), call, "", err)
 		if len(allow) > 0 {
 			out.Header["Allow"] = allow
 		}
 	}
-	out.Write(w, r, ids.Public())
+	a.Write(w, r, call, out)
 }
 
 // serveHTTP calls the operation for a request. It returns an error if no operation matches the path
 // and the method, or after a panic. With an error, only the Header of the returned response is
 // used.
-func (a *API) serveHTTP(r *http.Request, ids gateway.RequestIDs) (out Response, err error) {
+func (a *API) serveHTTP(r *http.Request, call Call) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // the key is not checked, because the response reveals nothing
@@ -47,11 +47,9 @@ func (a *API) serveHTTP(r *http.Request, ids gateway.RequestIDs) (out Response, 
 		}
 		return out, err
 	}
-	out = a.Call(r.Context(), Call{
-		Operation: op, RequestIDs: ids, CompanyID: parameters[companyParameter],
-		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
-		Arguments: httpArguments{r, parameters}, Trace: traceOf(r),
-	})
+	call.Operation, call.CompanyID, call.Arguments = op, parameters[companyParameter], httpArguments{r, parameters}
+	call.Authorization, call.Version = r.Header.Values("Authorization"), r.Header.Values("Service-Version")
+	out = a.Call(r.Context(), call)
 	if out.More != nil {
 		out.Header.Set("Service-Has-More", strconv.FormatBool(*out.More))
 	}

@@ -95,6 +95,13 @@ func (c Caller) Has(scope auth.Scope) bool {
 	return scope.IsGrantedBy(c.call.admission.Scopes)
 }
 
+// requireDecider returns nil if the key has the operation's Scope, and an error if it has only the
+// DraftScope. Like Has, it waits until the key is verified.
+func (c Caller) requireDecider() error {
+	<-c.call.admissionDone
+	return c.call.draftOnly
+}
+
 var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
 // Define declares an operation. In is a flat struct in which each field has a path, query, header

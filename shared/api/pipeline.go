@@ -30,7 +30,8 @@ type Call struct {
 	CompanyID     string   // as sent by the caller; empty if the arguments of a tool do not contain it
 	Arguments     Arguments
 	Trace         Trace
-	Explain       bool // whether to set Response.Note, which may cost additional reads
+	Lines         *[]LogLine // the lines of the calls for one request, to which the call adds its own; Write writes them
+	Explain       bool       // whether to set Response.Note, which may cost additional reads
 }
 
 // Call serves a call. If several steps fail, the response has the error of the first one in this
@@ -41,11 +42,11 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	t := &callState{
-		requestIDs: c.RequestIDs, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
+		operation: c.Operation.ID, class: c.Operation.Class, started: a.now(), request: table.NewRequest(),
 		admissionDone: make(chan struct{}),
 	}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
-	return a.respond(ctx, t, r, err)
+	return a.respond(ctx, c, t, r, err)
 }
 
 // serve runs the steps of a call. If several steps fail, it returns the error of the first one in
@@ -56,7 +57,9 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 		return r, err
 	}
 	t.request.KeyID, t.request.CompanyID = t.token.KeyID, t.token.CompanyID // set before the request is used; no write is permitted until the key is verified
-	t.version, err = a.versions.OfHeader(c.Version)
+	if len(c.Version) > 0 {
+		t.version, err = a.versions.OfHeader(c.Version)
+	}
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
@@ -191,8 +194,11 @@ func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	if err == nil && len(c.Version) == 0 {
 		t.version, err = a.versions.OfKey(t.admission.APIVersion)
 	}
-	if err == nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) && !c.Operation.Scope.IsGrantedBy(t.admission.Scopes) {
-		err = auth.NewMissingScopeError(c.Operation.Scope)
+	if op := c.Operation; op.DraftScope != "" && !op.Scope.IsGrantedBy(t.admission.Scopes) {
+		t.draftOnly = auth.NewMissingScopeError(op.Scope)
+	}
+	if err == nil && t.draftOnly != nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) {
+		err = t.draftOnly
 	}
 	if err == nil && a.readOnly && c.Operation.Effect != Read {
 		err = fault.ErrReadOnly

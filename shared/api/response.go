@@ -62,8 +62,20 @@ func (r Response) CursorAt(n int) string {
 }
 
 // Write writes the response to a request over HTTP, with the headers that are common to all
-// responses.
-func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID string) {
+// responses, and then the log lines of the calls for this request. Behind the gateway, the lines
+// describe the response as it leaves the function.
+func (a *API) Write(w http.ResponseWriter, request *http.Request, c Call, r Response) {
+	r.write(w, request, c.RequestIDs.Public())
+	final, isFinal := gateway.Finish(request.Context())
+	for _, line := range *c.Lines {
+		if isFinal {
+			line.setFinal(final)
+		}
+		line.Write(a.log, a.metrics)
+	}
+}
+
+func (r Response) write(w http.ResponseWriter, request *http.Request, requestID string) {
 	maps.Copy(w.Header(), r.Header)
 	if r.Err != nil {
 		fault.Write(w, request, requestID, r.Err)
@@ -80,10 +92,9 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 // before the response. Nobody gets a response, and the service has not failed.
 const statusClientGone = 499
 
-// respond finishes a request: it builds the response and writes the log line. No other code in this
-// package builds responses or writes log lines. Behind the gateway, it writes the line once the
-// response is final.
-func (a *API) respond(ctx context.Context, t *callState, r result, err error) Response {
+// respond finishes a call: it builds the response and the log line, which Write writes. No other
+// code in this package builds responses or log lines.
+func (a *API) respond(ctx context.Context, c Call, t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
@@ -111,8 +122,8 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 		out.Header.Set("Idempotent-Replayed", "true")
 	}
 	line := LogLine{
-		RequestIDs: t.requestIDs, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
-		Trace: t.trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
+		RequestIDs: c.RequestIDs, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
+		Trace: c.Trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
 	}
 	if errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
 		line.Status = statusClientGone
@@ -120,21 +131,15 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 	if t.request != nil {
 		line.Usage, line.Failures = t.request.Usage(), t.request.Failures()
 	}
-	deferred := gateway.AfterResponse(ctx, func(f gateway.FinalResponse) {
-		line.setFinal(f)
-		line.Write(a.log, a.metrics)
-	})
-	if !deferred {
-		line.Write(a.log, a.metrics)
-	}
+	*c.Lines = append(*c.Lines, line)
 	return out
 }
 
 // ErrorResponse returns the response to a request that calls no operation, such as one with an
-// unknown path, and logs it. Only RequestIDs and Trace of the call are used. operation is the
+// unknown path, and its log line. Only RequestIDs, Trace and Lines of the call are used. operation is the
 // operation's name for the log; it may be empty.
 func (a *API) ErrorResponse(ctx context.Context, c Call, operation string, err error) Response {
-	return a.respond(ctx, &callState{requestIDs: c.RequestIDs, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
+	return a.respond(ctx, c, &callState{operation: operation, started: a.now()}, result{}, err)
 }
 
 func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
@@ -152,15 +157,14 @@ func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
 
 // callState collects what is needed for the response and the log line.
 type callState struct {
-	requestIDs    gateway.RequestIDs
 	operation     string
 	class         auth.Class
-	trace         Trace
 	started       time.Time
 	request       *table.Request
 	token         auth.Token
 	version       fault.SupportedVersion // the version of the response; zero until it is known
 	admission     auth.Admission         // zero until the key is verified
+	draftOnly     error                  // the error for a decision; nil if the key may decide
 	admissionDone chan struct{}          // closed when the key has been admitted or refused
 	input         input
 	replayed      bool // whether an earlier request with the same Idempotency-Key stored the response

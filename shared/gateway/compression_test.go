@@ -128,12 +128,12 @@ func TestProxyCompression(t *testing.T) {
 			}
 			final := gateway.FinalResponse{}
 			resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				gateway.AfterResponse(r.Context(), func(f gateway.FinalResponse) { final = f })
 				w.Header()["Content-Type"] = nil // so that no header adds to the size
 				if len(tt.body) > bodyMax {
 					w.Header().Set("Content-Length", strconv.Itoa(len(tt.body)))
 				}
 				_, _ = io.WriteString(w, tt.body)
+				final, _ = gateway.Finish(r.Context())
 			}))(t.Context(), e)
 			if err != nil || resp.StatusCode != tt.wantStatus || final.Status != tt.wantStatus {
 				t.Fatalf("status %d, told %d, %v; want %d", resp.StatusCode, final.Status, err, tt.wantStatus)

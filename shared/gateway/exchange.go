@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
+	"net/http"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -9,16 +11,26 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// exchange is the state of a request in Proxy until its response is final.
+// exchange is the state of a request in Proxy.
 type exchange struct {
-	event *events.APIGatewayProxyRequest
+	event   *events.APIGatewayProxyRequest
+	request *http.Request
+	rec     *recorder
+	final   FinalResponse // its Status is 0 until the response is final
 
-	mu        sync.Mutex // the handler may use several goroutines
-	ids       RequestIDs
-	callbacks []func(FinalResponse)
+	mu  sync.Mutex // the handler may use several goroutines
+	ids RequestIDs
 }
 
 type exchangeKey struct{}
+
+func newExchange(ctx context.Context, e *events.APIGatewayProxyRequest) *exchange {
+	x := &exchange{event: e, rec: newRecorder(e.HTTPMethod)}
+	ctx = context.WithValue(ctx, exchangeKey{}, x)
+	x.request = newRequest(ctx, e)
+	x.ids = requestIDs(ctx, e, x.request.Header)
+	return x
+}
 
 // exchangeOf returns the exchange in ctx, or nil outside Proxy.
 func exchangeOf(ctx context.Context) *exchange {
@@ -33,27 +45,52 @@ type FinalResponse struct {
 	Failure *fault.Error // the error that replaced the handler's response; nil if none did
 }
 
-// AfterResponse calls f when the response to the request in ctx is final. A log line or metric
-// written before that can be wrong, because Proxy replaces a response that Lambda would not accept.
-// Outside Proxy, AfterResponse returns false and never calls f.
-func AfterResponse(ctx context.Context, f func(FinalResponse)) bool {
+// Finish makes the response to the request in ctx final and describes it. A handler calls it after
+// it has written the response, if it writes a log line or a metric. Before that, the line can be
+// wrong, because Proxy replaces a response that Lambda would not accept. Outside Proxy, ok is false.
+func Finish(ctx context.Context) (final FinalResponse, ok bool) {
 	x := exchangeOf(ctx)
 	if x == nil {
-		return false
+		return FinalResponse{}, false
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.callbacks = append(x.callbacks, f)
-	return true
+	x.finish()
+	return x.final, true
 }
 
-// finish calls the functions that were passed to AfterResponse.
-func (x *exchange) finish(r FinalResponse) {
-	x.mu.Lock()
-	all := x.callbacks
-	x.callbacks = nil
-	x.mu.Unlock()
-	for _, f := range all {
-		f(r)
+// finish makes the response final, unless it already is. It compresses a response that Lambda would
+// not accept, or replaces it.
+func (x *exchange) finish() {
+	if x.final.Status != 0 {
+		return
 	}
+	x.rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
+	size := x.rec.eventBytes()
+	if size > responseBytesMax && acceptsGzip(x.request.Header) {
+		x.rec.compress()
+		size = x.rec.eventBytes()
+	}
+	if size > responseBytesMax {
+		x.logFailure("response too large for Lambda", slog.Int("bytes", size))
+		x.replace(errResponseTooLarge)
+		return
+	}
+	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes()}
+}
+
+// replace makes a failure the final response.
+func (x *exchange) replace(failure *fault.Error) {
+	x.rec = newRecorder(x.event.HTTPMethod)
+	if !x.rec.isHead {
+		x.rec.header["Content-Length"] = nil // the gateway sets Content-Length
+	}
+	if failure == errResponseTooLarge {
+		x.rec.header["Retry-After"] = nil
+	}
+	fault.Write(x.rec, x.request, x.ids.Public(), failure)
+	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes(), Failure: failure}
+}
+
+// logFailure logs the reason for a 500. The response body does not include the reason.
+func (x *exchange) logFailure(msg string, attrs ...slog.Attr) {
+	slog.LogAttrs(x.request.Context(), slog.LevelError, msg, append(attrs, x.ids.Attributes()...)...)
 }

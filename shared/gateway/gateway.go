@@ -61,59 +61,28 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 		panic("gateway: nil handler")
 	}
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		x := &exchange{event: &e}
-		ctx = context.WithValue(ctx, exchangeKey{}, x)
-		rec, r := newRecorder(e.HTTPMethod), newRequest(ctx, &e)
-		x.ids = requestIDs(ctx, &e, r.Header)
-		failure := run(h, rec, r)
-		if failure != nil {
-			rec = newRecorder(e.HTTPMethod)
-			if !rec.isHead {
-				rec.header["Content-Length"] = nil // the gateway sets Content-Length
-			}
-			if failure == errResponseTooLarge {
-				rec.header["Retry-After"] = nil
-			}
-			fault.Write(rec, r, x.ids.Public(), failure)
-		}
-		x.finish(FinalResponse{Status: rec.status, Bytes: rec.bodyBytes(), Failure: failure})
-		return rec.event(), nil
+		x := newExchange(ctx, &e)
+		x.serve(h)
+		x.finish()
+		return x.rec.event(), nil
 	}
 }
 
-// run serves the request. If h panics, it recovers and logs the panic. failure is the error to send
-// instead of the recorded response, or nil if the recorded response can be sent.
-func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
-	ctx := r.Context()
+// serve calls h. If h panics, it recovers, logs the panic and replaces the response.
+func (x *exchange) serve(h http.Handler) {
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		failure = fault.ErrInternal
 		// If a handler panics with this value, net/http logs no stack and closes the connection.
 		// Here, no stack is logged either, and there is no connection to close.
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			logFailure(ctx, "handler aborted")
-			return
+			x.logFailure("handler aborted")
+		} else {
+			x.logFailure("handler panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		}
-		logFailure(ctx, "handler panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		x.replace(fault.ErrInternal)
 	}()
-	h.ServeHTTP(rec, r)
-	rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
-	size := rec.eventBytes()
-	if size > responseBytesMax && acceptsGzip(r.Header) {
-		rec.compress()
-		size = rec.eventBytes()
-	}
-	if size > responseBytesMax {
-		logFailure(ctx, "response too large for Lambda", slog.Int("bytes", size))
-		return errResponseTooLarge
-	}
-	return nil
-}
-
-// logFailure logs the reason for a 500. The response body does not include the reason.
-func logFailure(ctx context.Context, msg string, attrs ...slog.Attr) {
-	slog.LogAttrs(ctx, slog.LevelError, msg, append(attrs, exchangeOf(ctx).ids.Attributes()...)...)
+	h.ServeHTTP(x.rec, x.request)
 }

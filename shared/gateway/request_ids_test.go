@@ -87,7 +87,7 @@ func TestRequestIDsAreStable(t *testing.T) {
 
 // Ensure a log line that is written after the response agrees with the response that was sent, even
 // if Proxy replaced the handler's response.
-func TestAfterResponse(t *testing.T) {
+func TestFinish(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", responseBytesMax)
 	for _, tt := range []struct {
@@ -98,28 +98,27 @@ func TestAfterResponse(t *testing.T) {
 	}{
 		{"OK", "GET", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); _, _ = io.WriteString(w, "abc") }, gateway.FinalResponse{Status: 201, Bytes: 3}},
 		{"Head", "HEAD", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "abc") }, gateway.FinalResponse{Status: 200}},
-		{"ErrPanic", "GET", func(http.ResponseWriter, *http.Request) { panic("boom") },
-			gateway.FinalResponse{Status: 500, Bytes: len(internalResponse.Body), Failure: fault.ErrInternal}},
 		{"ErrTooLarge", "GET", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, large) },
 			gateway.FinalResponse{Status: 500, Bytes: len(tooLargeResponse.Body), Failure: fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var got []gateway.FinalResponse
+			var got gateway.FinalResponse
 			e := exampleGetEvent
 			e.HTTPMethod = tt.method
 			resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !gateway.AfterResponse(r.Context(), func(f gateway.FinalResponse) { got = append(got, f) }) {
-					t.Error("AfterResponse = false inside Proxy")
-				}
 				tt.h(w, r)
+				var ok bool
+				if got, ok = gateway.Finish(r.Context()); !ok {
+					t.Error("Finish = false inside Proxy")
+				}
 			}))(t.Context(), e)
-			if diff := cmp.Diff([]gateway.FinalResponse{tt.want}, got); diff != "" || resp.StatusCode != tt.want.Status || len(resp.Body) != tt.want.Bytes {
+			if diff := cmp.Diff(tt.want, got); diff != "" || resp.StatusCode != tt.want.Status || len(resp.Body) != tt.want.Bytes {
 				t.Errorf("sent %d with %d bytes; told (-want +got):\n%s", resp.StatusCode, len(resp.Body), diff)
 			}
 		})
 	}
-	if gateway.AfterResponse(t.Context(), nil) {
-		t.Error("AfterResponse = true outside Proxy")
+	if _, ok := gateway.Finish(t.Context()); ok {
+		t.Error("Finish = true outside Proxy")
 	}
 }

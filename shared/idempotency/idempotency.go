@@ -310,7 +310,7 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 
 // Modify is table.Modify for the record that an operation changes and returns. See Transact.
 func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error) (T, error) {
-	return table.ModifyWith(ctx, t, key, keysOf, change, commitFunc(ctx, t))
+	return table.ModifyWith(ctx, t, key, table.WithKeys(keysOf, change), commitFunc(ctx, t))
 }
 
 // ModifyAs is Modify for an operation whose response is not the record itself. respond returns the
@@ -320,7 +320,7 @@ func ModifyAs[T any](ctx context.Context, t *table.Client, key table.Key, keysOf
 	if commit == nil {
 		return table.Modify(ctx, t, key, keysOf, change)
 	}
-	return table.ModifyWith(ctx, t, key, keysOf, change, func(record any, update table.Write) error {
+	return table.ModifyWith(ctx, t, key, table.WithKeys(keysOf, change), func(record any, update table.Write) error {
 		return commit(respond(*record.(*T)), update)
 	})
 }

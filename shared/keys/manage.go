@@ -117,7 +117,7 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 // the write. It returns fault.ErrNotFound if the key does not exist or is already revoked, and
 // otherwise the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
-	revoked, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), keysOf, func(k *storedKey) error {
+	revoked, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), table.WithKeys(keysOf, func(k *storedKey) error {
 		if k.RevokedAt != nil {
 			return fault.ErrNotFound
 		}
@@ -126,7 +126,7 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 		}
 		k.RevokedAt = nilIfEmpty(timestamp.Format(s.now()))
 		return nil
-	}, func(_ any, update table.Write) error {
+	}), func(_ any, update table.Write) error {
 		return s.table.Transact(ctx, append([]table.Write{update, s.writeChange(companyID, keyID, change.Updated, revokedStatus)},
 			trail.Writes(ctx, s.table, companyID, trail.KeyRevoke, trail.Details{KeyID: keyID})...)...)
 	})
@@ -229,7 +229,7 @@ func (s *Store) newReplacement(old storedKey, random io.Reader) (storedKey, stri
 
 // SetQuota changes the quota of one key; zero freezes the class.
 func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class auth.Class, quota auth.Quota) (Key, error) {
-	key, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), keysOf, func(k *storedKey) error {
+	key, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), table.WithKeys(keysOf, func(k *storedKey) error {
 		if quota < 0 {
 			return fmt.Errorf("the quota %d is negative", quota)
 		}
@@ -247,7 +247,7 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class aut
 			return fmt.Errorf("unknown class %q", class)
 		}
 		return nil
-	}, func(_ any, update table.Write) error {
+	}), func(_ any, update table.Write) error {
 		return s.table.Transact(ctx, append([]table.Write{update},
 			trail.Writes(ctx, s.table, companyID, trail.KeyQuota, trail.Details{KeyID: keyID, Class: string(class), Limit: new(int64(quota))})...)...)
 	})

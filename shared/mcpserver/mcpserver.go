@@ -36,6 +36,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/parallel"
 )
 
 // Path is the path of the server below the base URL.
@@ -86,35 +87,40 @@ func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
-	ids := gateway.RequestIDsOf(ctx, s.newID)
-	s.serve(r.WithContext(ctx), ids).Write(w, r, ids.Public())
+	call := api.Call{
+		RequestIDs: gateway.RequestIDsOf(ctx, s.newID), Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
+		Trace: api.ParseTrace(r.Header.Values("Traceparent")...), Lines: new([]api.LogLine),
+	}
+	out, err := s.serve(r.WithContext(ctx), call)
+	if err != nil {
+		out = s.api.ErrorResponse(ctx, call, logOperation, err)
+	}
+	s.api.Write(w, r, call, out)
 }
 
-// serve checks a request in the same order as the API: path, method, origin, key, version, body.
-func (s *Server) serve(r *http.Request, ids gateway.RequestIDs) api.Response {
-	call := api.Call{
-		RequestIDs: ids, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
-		Trace: api.ParseTrace(r.Header.Values("Traceparent")...),
-	}
+// serve checks a request in the same order as the API: path, method, origin, key, version, body. It
+// returns an error only after a panic.
+func (s *Server) serve(r *http.Request, call api.Call) (out api.Response, err error) {
+	defer parallel.Recover(&err)
 	switch {
 	case r.URL.EscapedPath() != Path:
-		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.NotFound, "no such path"))
+		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.NotFound, "no such path")), nil
 	case r.Method != http.MethodPost:
 		out := s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
-		return out
+		return out, nil
 	case isForeignOrigin(r):
-		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
+		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed")), nil
 	}
 	_, keyErr := auth.ParseHeader(call.Authorization)
 	if keyErr != nil || s.api.CheckVersion(call.Version) != nil {
-		return s.admitMessage(r.Context(), call, "", nil) // the pipeline reports the error
+		return s.admitMessage(r.Context(), call, "", nil), nil // the pipeline reports the error
 	}
 	text, err := readBody(r)
 	if err != nil {
-		return s.admitMessage(r.Context(), call, "", err)
+		return s.admitMessage(r.Context(), call, "", err), nil
 	}
-	return s.serveBody(r, call, text)
+	return s.serveBody(r, call, text), nil
 }
 
 // readBody reads the body of a request. The Accept header is ignored, because there is only one

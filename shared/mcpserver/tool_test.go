@@ -236,27 +236,18 @@ func TestNumbersAndBooleansAsStrings(t *testing.T) {
 	}
 }
 
-// panicOnceLogHandler is a log handler that panics once.
-type panicOnceLogHandler struct {
-	slog.Handler
-
-	once *sync.Once
-}
-
-func (panicOnceLogHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (p panicOnceLogHandler) Handle(context.Context, slog.Record) error {
-	p.once.Do(func() { panic("planted") })
-	return nil
-}
-
 // Ensure a panic on the SDK's goroutine causes a 500 and does not crash the process, even if the
 // pipeline does not recover it.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, rpcRequest("tools/list", ""), toolCallRequest("get_item", `{"itemId":"itm_1"}`)} {
 		s := start(t)
-		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnceLogHandler{slog.DiscardHandler, new(sync.Once)})})
+		var once sync.Once
+		panicOnce := func() time.Time {
+			once.Do(func() { panic("planted") })
+			return time.Now()
+		}
+		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: panicOnce, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 		if a := s.post(text); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "planted") {
 			t.Errorf("%s: status %d, want 500 internal without the reason: %s", text, a.status, a.body)
 		}

@@ -174,12 +174,19 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 // Transfer returns the record type for imports and exports. An import applies the rules of a
 // create, and also checks the format tags of fields that no request sets. It stores a record
 // unchanged, under the id that the record already has.
-func (s Store[T]) Transfer() transfer.Type {
-	owner := func(r *T) *string {
-		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
-	}
-	stored := transfer.DefineStored(s.Name, s.Prefix, fieldProblems[T], s.table, s.Keys, owner, transfer.ExportEach[T](s.table, s.Collection))
-	return transfer.WithRulesOf[createBody[T]](stored)
+func (s Store[T]) Transfer() transfer.Type { return s.TransferAs(s.Stored()) }
+
+// TransferAs is Transfer with a kind other than Stored.
+func (s Store[T]) TransferAs(kind transfer.Kind[T]) transfer.Type {
+	return transfer.Define(s.Name, s.Prefix, kind, transfer.RulesOf[T, createBody[T]]())
+}
+
+// Stored returns the kind for imports and exports.
+func (s Store[T]) Stored() transfer.Stored[T] {
+	return transfer.Stored[T]{Table: s.table, KeysOf: func(companyID string, r *T) table.Keys {
+		reflect.ValueOf(r).Elem().FieldByName(companyField).SetString(companyID)
+		return s.Keys(*r)
+	}, Extra: fieldProblems[T], Each: transfer.ExportEach[T](s.table, s.Collection)}
 }
 
 // createBody is the body of a create.
@@ -203,5 +210,5 @@ func fieldProblems[T any](r *T) (problems []string) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		problems = append(problems, transfer.CheckFormat(name, format, value)...)
 	}
-	return append(problems, transfer.CheckSize(r)...)
+	return problems
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	_ "embed"
 	"math"
 	"net/netip"
 	"net/url"
@@ -88,6 +89,11 @@ func isWebHost(u *url.URL) bool {
 	}
 	return len(strings.TrimSuffix(host, ".")) <= hostCharsMax && webHostPattern.MatchString(host)
 }
+
+// zones has the names of the IANA time zone database, links included, each between two line breaks.
+//
+//go:embed zones.txt
+var zones string
 
 // checkTimezone accepts the names in the IANA time zone database. It does not call
 // time.LoadLocation, which also accepts "Local" and "", and needs the time zone data.

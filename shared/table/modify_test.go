@@ -557,7 +557,7 @@ func TestModifyWithUnrecognisedRetry(t *testing.T) {
 	}}
 	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
-	got, err := table.ModifyWith(t.Context(), c, noteKey(n.Company, n.ID), keysOf, func(n *note) error { n.Count++; return nil },
+	got, err := table.ModifyWith(t.Context(), c, noteKey(n.Company, n.ID), table.WithKeys(keysOf, func(n *note) error { n.Count++; return nil }),
 		func(_ any, update table.Write) error { return c.Transact(t.Context(), update) })
 	if err != nil || attempts != 2 || got.Count != 1 {
 		t.Fatalf("count %d after %d attempts, want 1 after 2: %v", got.Count, attempts, err)

@@ -97,20 +97,22 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // Modify returns fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after
 // losing very many races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	return ModifyWith(ctx, c, key, keysOf, change, nil)
+	return ModifyWith(ctx, c, key, WithKeys(keysOf, change), nil)
 }
 
-// ModifyWith is Modify with a custom write. commit gets a pointer to the changed record, and the
-// update that writes it. commit must make the update in a transaction, as the first write, and
-// return the error of Transact. If commit is nil, the update is written alone.
-func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
-	return toRecord[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), commit}))
+// ModifyWith is Modify with a change function that also returns the keys of the changed record, and
+// with a custom write. commit gets a pointer to the changed record, and the update that writes it.
+// commit must make the update in a transaction, as the first write, and return the error of
+// Transact. If commit is nil, the update is written alone.
+func ModifyWith[T any](ctx context.Context, c *Client, key Key, change func(*T) (Keys, error), commit func(record any, update Write) error) (T, error) {
+	return toRecord[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), func(record any) (Keys, error) { return change(record.(*T)) }, commit}))
 }
 
 // ModifyItem is Modify for a record that has already been read. It starts with the attributes in
 // stored.
 func ModifyItem[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	return toRecord[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), nil}))
+	withKeys := WithKeys(keysOf, change)
+	return toRecord[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), func(record any) (Keys, error) { return withKeys(record.(*T)) }, nil}))
 }
 
 // modification is a change to a record. Its functions get a pointer to the record.
@@ -121,11 +123,11 @@ type modification struct {
 	commit     func(record any, update Write) error // nil: the update is written alone
 }
 
-func changeFunc[T any](keysOf func(T) Keys, change func(*T) error) func(record any) (Keys, error) {
-	return func(record any) (keys Keys, err error) {
-		r := record.(*T)
-		if err = change(r); err == nil {
-			keys = keysOf(*r)
+// WithKeys returns a change function for ModifyWith.
+func WithKeys[T any](keysOf func(T) Keys, change func(*T) error) func(*T) (Keys, error) {
+	return func(record *T) (keys Keys, err error) {
+		if err = change(record); err == nil {
+			keys = keysOf(*record)
 		}
 		return keys, err
 	}

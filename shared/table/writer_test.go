@@ -107,7 +107,7 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 			return err
 		},
 		"ModifyWith": func(ctx context.Context, c *table.Client, n note) error {
-			_, err := table.ModifyWith(ctx, c, noteKey(n.Company, n.ID), keysOf, func(n *note) error { n.Count++; return nil },
+			_, err := table.ModifyWith(ctx, c, noteKey(n.Company, n.ID), table.WithKeys(keysOf, func(n *note) error { n.Count++; return nil }),
 				func(_ any, update table.Write) error { return c.Transact(ctx, update) })
 			return err
 		},

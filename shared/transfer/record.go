@@ -15,7 +15,7 @@ import (
 // an item, including its keys and attribute names.
 const recordBytesMax = 350_000
 
-// CheckSize is a check for Define. It reports records that are too large for a table item.
+// CheckSize reports a record that is too large for a table item.
 func CheckSize[T any](record *T) []string {
 	text, err := schema.Encode(record)
 	if err != nil {
@@ -48,25 +48,84 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ExistsByKey returns a function to pass to WithExisting as `exist`. A record exists if the table
-// contains one with the same key.
-func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
-	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
-		keys := make([]table.Key, len(records))
-		for n, r := range records {
-			keys[n] = keyOf(companyID, r)
-		}
-		items, err := table.BatchGetItems(ctx, t, KeepLast(keys, func(k table.Key) table.Key { return k }))
-		stored := make(map[table.Key]bool, len(items))
-		for _, item := range items {
-			stored[table.KeyOf(item)] = true
-		}
-		out := make([]bool, len(records))
-		for n, key := range keys {
-			out[n] = stored[key]
-		}
-		return out, err
+// Stored implements Kind for records that are identified by their table key, and stored as one item
+// each. A kind with other rules embeds it and replaces methods.
+type Stored[T any] struct {
+	Table *table.Client
+
+	// KeysOf sets the company of a record, and returns its keys.
+	KeysOf func(companyID string, record *T) table.Keys
+
+	// Extra returns the problems with a record, except for its size; nil if there are none.
+	Extra func(record *T) []string
+
+	// Each is Export. See ExportEach and ExportOne.
+	Each func(ctx context.Context, companyID string, visit func(T) error) error
+}
+
+// Check implements Kind.
+func (s Stored[T]) Check(record *T) (problems []string) {
+	if s.Extra != nil {
+		problems = s.Extra(record)
 	}
+	return append(problems, CheckSize(record)...)
+}
+
+// Exist implements Kind. A record exists if the table contains one with the same key.
+func (s Stored[T]) Exist(ctx context.Context, companyID string, records []T) ([]bool, error) {
+	return ExistByKey(ctx, s.Table, records, func(r T) table.Key { return s.KeysOf(companyID, &r).Key })
+}
+
+// Import implements Kind.
+func (s Stored[T]) Import(ctx context.Context, companyID string, records []T, m Mode) (skipped int, err error) {
+	keys := make([]table.Keys, len(records))
+	for n := range records {
+		keys[n] = s.KeysOf(companyID, &records[n])
+	}
+	var items []table.Item
+	for _, n := range LastIndexes(keys, func(k table.Keys) table.Key { return k.Key }) {
+		items = append(items, s.Table.NewItem(keys[n], records[n]))
+	}
+	if m.OnlyNew {
+		return s.Table.InsertMissing(ctx, items)
+	}
+	return 0, s.Table.BatchPut(ctx, items)
+}
+
+// Export implements Kind.
+func (s Stored[T]) Export(ctx context.Context, companyID string, visit func(T) error) error {
+	return s.Each(ctx, companyID, visit)
+}
+
+// ExistByKey reports, for each record, whether the table contains one with the same key.
+func ExistByKey[T any](ctx context.Context, t *table.Client, records []T, keyOf func(T) table.Key) ([]bool, error) {
+	keys := make([]table.Key, len(records))
+	for n, r := range records {
+		keys[n] = keyOf(r)
+	}
+	items, err := table.BatchGetItems(ctx, t, KeepLast(keys, func(k table.Key) table.Key { return k }))
+	stored := make(map[table.Key]bool, len(items))
+	for _, item := range items {
+		stored[table.KeyOf(item)] = true
+	}
+	out := make([]bool, len(records))
+	for n, key := range keys {
+		out[n] = stored[key]
+	}
+	return out, err
+}
+
+// Orphans returns the problems of the records without a stored parent. parentOf returns the key of
+// the parent, its name in a file, and the problem if it does not exist. A problem is void if the
+// file contains the parent.
+func Orphans[T any](ctx context.Context, t *table.Client, records []T, parentOf func(T) (key table.Key, name, problem string)) (out []Problem, err error) {
+	found, err := ExistByKey(ctx, t, records, func(r T) table.Key { key, _, _ := parentOf(r); return key })
+	for n, exists := range found {
+		if _, name, problem := parentOf(records[n]); !exists {
+			out = append(out, Problem{n, problem + ", neither stored nor in the file", name})
+		}
+	}
+	return out, err
 }
 
 // KeepLast returns the last record with each identity, in the order of the file.
@@ -92,7 +151,7 @@ func LastIndexes[T any, K comparable](records []T, identity func(T) K) (indexes 
 	return indexes
 }
 
-// PutUnits does the work of a write or add function for records that are stored as units. If
+// PutUnits is Import for records that are stored as units. If
 // several records have the same key, it stores the last one, subject to the conditions in its unit.
 // For each record that was not stored, refusal returns the problem to report, or "". If any problem
 // is reported, the error is a RefusedRecords.
@@ -127,60 +186,7 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// OrphanCheck returns a function to pass to WithParent as `orphans`. A record is an orphan if there
-// is no record with its parent's key.
-func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
-	exist := ExistsByKey(t, parentOf)
-	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
-		found, err := exist(ctx, companyID, records)
-		for n := range found {
-			found[n] = !found[n]
-		}
-		return found, err
-	}
-}
-
-// PutRecords returns a function to pass to Define as `write`. That function stores each record
-// under its keys. The function owner returns a pointer to the field that holds the id of the
-// record's company.
-func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
-	return func(ctx context.Context, companyID string, records []T) error {
-		return t.BatchPut(ctx, itemsOf(t, keysOf, owner, companyID, records))
-	}
-}
-
-// newAddFunc returns a function to pass to WithExisting as `add`. That function stores the records
-// whose keys do not exist yet.
-func newAddFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
-	return func(ctx context.Context, companyID string, records []T, _ FileHasName) (skipped int, err error) {
-		return t.InsertMissing(ctx, itemsOf(t, keysOf, owner, companyID, records))
-	}
-}
-
-func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string, companyID string, records []T) (items []table.Item) {
-	owned := make([]T, len(records))
-	for n, r := range records {
-		*owner(&r) = companyID
-		owned[n] = r
-	}
-	for _, r := range KeepLast(owned, func(r T) table.Key { return keysOf(r).Key }) {
-		items = append(items, t.NewItem(keysOf(r), r))
-	}
-	return items
-}
-
-// DefineStored combines Define, PutRecords and ExistsByKey for records that are identified by their
-// table key.
-func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
-	forEach func(ctx context.Context, companyID string, visit func(T) error) error,
-) Type {
-	return WithExisting(Define(name, prefix, check, PutRecords(t, keysOf, owner), forEach), ExistsByKey(t, func(companyID string, r T) table.Key {
-		*owner(&r) = companyID
-		return keysOf(r).Key
-	}), newAddFunc(t, keysOf, owner))
-}
-
-// ExportEach returns a function to pass to Define as `forEach`. That function visits every record
+// ExportEach returns a function for Stored.Each that visits every record
 // in one of the company's collections. It reads with strong consistency, so that an export includes
 // every earlier write.
 func ExportEach[T any](t *table.Client, collectionOf func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
@@ -191,8 +197,7 @@ func ExportEach[T any](t *table.Client, collectionOf func(companyID string) tabl
 	}
 }
 
-// ExportOne returns a function to pass to Define as `forEach`. It is for types with at most one
-// record per company.
+// ExportOne returns a function for Stored.Each, for types with at most one record per company.
 func ExportOne[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,43 +24,58 @@ type testRecord struct {
 
 var errFull = errors.New("full")
 
-func defineType(stored *[]testRecord) transfer.Type {
-	t := transfer.Define("thing", "itm",
-		func(r *testRecord) (problems []string) {
-			if r.Slug == "bad" {
-				problems = append(problems, "record.slug: is bad")
-			}
-			r.Slug = strings.ToLower(r.Slug)
-			return problems
-		},
-		func(_ context.Context, companyID string, records []testRecord) error {
-			for _, r := range records {
-				r.CompanyID = companyID
-				*stored = append(*stored, r)
-			}
-			return nil
-		},
-		func(_ context.Context, companyID string, visit func(testRecord) error) error {
-			for _, r := range *stored {
-				if r.CompanyID != companyID {
-					continue
-				}
-				if err := visit(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	t = transfer.WithUnique(t, func(r testRecord) []transfer.UniqueText { return []transfer.UniqueText{{Text: "slug " + r.Slug}} })
-	return transfer.WithVerify(t, func(_ context.Context, companyID string, records []testRecord) ([]string, error) {
-		problems := make([]string, len(records))
-		for i, r := range records {
-			if r.Slug == "taken" {
-				problems[i] = "taken in " + companyID
-			}
+// testKind is a Kind that stores records in memory.
+type testKind struct {
+	transfer.Stored[testRecord]
+
+	stored *[]testRecord
+	names  []string // for each record, whether the file has its name, and a name with "custom."
+}
+
+func (*testKind) Check(r *testRecord) (problems []string) {
+	if r.Slug == "bad" {
+		problems = append(problems, "record.slug: is bad")
+	}
+	r.Slug = strings.ToLower(r.Slug)
+	return problems
+}
+
+func (k *testKind) Import(_ context.Context, companyID string, records []testRecord, m transfer.Mode) (skipped int, err error) {
+	for _, r := range records {
+		r.CompanyID = companyID
+		*k.stored = append(*k.stored, r)
+		k.names = append(k.names, fmt.Sprint(m.FileHasName("thing "+r.Slug), m.FileHasName("thing custom."+r.Slug)))
+	}
+	return 0, nil
+}
+
+func (k *testKind) Export(_ context.Context, companyID string, visit func(testRecord) error) error {
+	for _, r := range *k.stored {
+		if r.CompanyID != companyID {
+			continue
 		}
-		return problems, nil
-	})
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (*testKind) Entry(r testRecord) transfer.Entry {
+	return transfer.Entry{Name: "thing " + r.Slug, Unique: []transfer.UniqueText{{Text: "slug " + r.Slug}}}
+}
+
+func (*testKind) Verify(_ context.Context, companyID string, records []testRecord) (problems []transfer.Problem, err error) {
+	for n, r := range records {
+		if r.Slug == "taken" {
+			problems = append(problems, transfer.Problem{Index: n, Text: "taken in " + companyID})
+		}
+	}
+	return problems, nil
+}
+
+func defineType(stored *[]testRecord) transfer.Type {
+	return transfer.Define[testRecord]("thing", "itm", &testKind{stored: stored})
 }
 
 // Ensure that a record is decoded strictly, and that its id is kept and its company ignored.
@@ -94,8 +110,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure that a record that Check returns can be passed to Write and to the functions of WithUnique
-// and WithVerify, and that Export returns it.
+// Ensure that a record that Check returns can be passed to Write, Entry and Verify, and that Export
+// returns it.
 func TestRoundTrip(t *testing.T) {
 	var stored []testRecord
 	thing := defineType(&stored)
@@ -107,12 +123,13 @@ func TestRoundTrip(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	if got := thing.UniqueTextsOf(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
-		t.Errorf("unique: %s", got)
+	want1 := transfer.Entry{Name: "thing upper", Unique: []transfer.UniqueText{{Text: "slug upper"}}, Group: "itm_1"}
+	if diff := cmp.Diff(want1, thing.Entry(records[0])); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
 	}
 	problems, err := thing.Verify(t.Context(), "co_1", records)
-	if err != nil || !slices.Equal(problems, []string{"", "taken in co_1"}) {
-		t.Errorf("verify: %q, %v", problems, err)
+	if err != nil || !slices.Equal(problems, []transfer.Problem{{Index: 1, Text: "taken in co_1"}}) {
+		t.Errorf("verify: %v, %v", problems, err)
 	}
 	if err := thing.Write(t.Context(), "co_1", records); err != nil {
 		t.Fatal(err)
@@ -133,15 +150,15 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the methods of a type without the optional rules report no problems.
+// Ensure the methods of a type whose kind has no optional methods report no problems.
 func TestTypeWithoutOptions(t *testing.T) {
-	plain := transfer.Define[testRecord]("plain", "", nil, nil, nil)
+	plain := transfer.Define("plain", "", transfer.Stored[testRecord]{})
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
-	if len(problems) > 0 || plain.UniqueTextsOf(r) != nil {
-		t.Errorf("problems %q, want none and nothing unique", problems)
+	if len(problems) > 0 || plain.Entry(r).Unique != nil || plain.CanMerge() {
+		t.Errorf("problems %q, want none, nothing unique and no merge", problems)
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
-		t.Errorf("problems %q, want none: %v", problems, err)
+		t.Errorf("problems %v, want none: %v", problems, err)
 	}
 }
 
@@ -161,23 +178,15 @@ func TestKeepLast(t *testing.T) {
 // the name of each record and no other name.
 func TestWriteWithoutFile(t *testing.T) {
 	t.Parallel()
-	var hasNames []bool
-	kind := transfer.WithAliases(defineType(new([]testRecord)), func(r testRecord) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
-		func(_ context.Context, _ string, records []testRecord) ([]string, error) {
-			return make([]string, len(records)), nil
-		},
-		func(_ context.Context, _ string, records []testRecord, fileHasName transfer.FileHasName) error {
-			for _, r := range records {
-				hasNames = append(hasNames, fileHasName("thing "+r.Slug), fileHasName("thing custom."+r.Slug))
-			}
-			return nil
-		})
+	kind := &testKind{stored: new([]testRecord)}
+	things := transfer.Define[testRecord]("thing", "itm", kind)
 	records := []any{testRecord{ID: "itm_1", Slug: "a"}, testRecord{ID: "itm_2", Slug: "b"}}
-	if err := kind.Write(t.Context(), "co_1", records); err != nil || !slices.Equal(hasNames, []bool{true, false, true, false}) {
-		t.Errorf("files of the names %v: %v", hasNames, err)
+	if err := things.Write(t.Context(), "co_1", records); err != nil || !slices.Equal(kind.names, []string{"true false", "true false"}) {
+		t.Errorf("files of the names %v: %v", kind.names, err)
 	}
-	hasNames = nil
-	if err := kind.ForFile(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", records); err != nil || !slices.Equal(hasNames, []bool{false, true, false, false}) {
-		t.Errorf("in a file: %v, %v", hasNames, err)
+	kind.names = nil
+	inFile := things.ForFile(func(name string) bool { return name == "thing custom.a" })
+	if err := inFile.Write(t.Context(), "co_1", records); err != nil || !slices.Equal(kind.names, []string{"false true", "false false"}) {
+		t.Errorf("in a file: %v, %v", kind.names, err)
 	}
 }

@@ -153,14 +153,15 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 		c.report(number, t.Name, problems...)
 		return nil
 	}
+	entry := t.Entry(record)
 	if !c.options.merges(t) { // a merge does not match records by id, so two lines cannot conflict
-		if problem := c.checkUnique(number, t, record); problem != "" {
+		if problem := c.checkUnique(number, t.Name, entry.Unique); problem != "" {
 			c.report(number, t.Name, problem)
 			return nil
 		}
 	}
-	if own, _ := t.AliasesOf(record); own != "" {
-		c.nameDigests[digest(own)] = true
+	if entry.Name != "" {
+		c.nameDigests[digest(entry.Name)] = true
 	}
 	if err := c.add(i, number, e.Record); err != nil {
 		return err
@@ -173,9 +174,9 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 
 // checkUnique remembers the strings of a record that must be unique, such as its slug. It returns a
 // problem if an earlier record in the file has one of them, or "" if there is none.
-func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
-	for _, claimed := range t.UniqueTextsOf(record) {
-		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
+func (c *importCheck) checkUnique(number int, typeName string, texts []transfer.UniqueText) (problem string) {
+	for _, claimed := range texts {
+		key, owner := digest(typeName+"\n"+claimed.Text), digest(claimed.Owner)
 		before, taken := c.claimedTexts[key]
 		if taken && (claimed.Owner == "" || before.owner != owner) {
 			return fmt.Sprintf("%s is on %s too", claimed.Text, c.options.place(before.line))
@@ -205,26 +206,14 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	}
 	t := c.types[i]
 	problems, err := t.Verify(ctx, c.companyID, b.records)
-	aliasProblems, err2 := t.VerifyAliases(ctx, c.companyID, b.records)
-	orphans, err3 := t.Orphans(ctx, c.companyID, b.records)
-	if err := errors.Join(err, err2, err3); err != nil {
+	if err != nil {
 		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
 	}
-	for n, problem := range problems {
-		if problem != "" {
-			c.report(b.lines[n], t.Name, problem)
-		}
-	}
-	for n, problem := range aliasProblems {
-		if problem != "" {
-			_, rival := t.AliasesOf(b.records[n])
-			c.reportUnlessNamed(rival, badLine{b.lines[n], t.Name, []string{problem}})
-		}
-	}
-	for n, orphan := range orphans {
-		if orphan {
-			parent, problem := t.ParentOf(b.records[n])
-			c.reportUnlessNamed(parent, badLine{b.lines[n], t.Name, []string{problem + ", neither stored nor in the file"}})
+	for _, p := range problems {
+		if p.UnlessNamed == "" {
+			c.report(b.lines[p.Index], t.Name, p.Text)
+		} else {
+			c.reportUnlessNamed(p.UnlessNamed, badLine{b.lines[p.Index], t.Name, []string{p.Text}})
 		}
 	}
 	return nil

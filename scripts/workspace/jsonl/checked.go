@@ -22,7 +22,7 @@ type CheckedFile struct {
 	files       []*os.File
 	outs        []*bufio.Writer
 	counts      []int
-	nameDigests map[[16]byte]bool // digests of the names of the records; see transfer.WithAliases
+	nameDigests map[[16]byte]bool // digests of the names of the records; see transfer.Entry
 
 	options Options
 	skipped []atomic.Int64 // for each type, how many records Write has skipped
@@ -41,7 +41,7 @@ func digest(text string) [16]byte {
 }
 
 // hasName reports whether the file contains a record with the name. It implements
-// transfer.FileHasName.
+// transfer.Mode.FileHasName.
 func (c *CheckedFile) hasName(name string) bool { return c.nameDigests[digest(name)] }
 
 func newCheckedFile(types []transfer.Type, o Options) (*CheckedFile, error) {

@@ -16,6 +16,17 @@ type countedRecord struct {
 	ID string `json:"id"`
 }
 
+// countedKind is a transfer.Kind whose Import calls a function.
+type countedKind struct {
+	transfer.Stored[countedRecord]
+
+	write func(ctx context.Context, records []countedRecord) error
+}
+
+func (k countedKind) Import(ctx context.Context, _ string, records []countedRecord, _ transfer.Mode) (skipped int, err error) {
+	return 0, k.write(ctx, records)
+}
+
 // Ensure an interrupted import returns how many records it has written, and removes its temporary
 // files.
 func TestInterrupt(t *testing.T) {
@@ -23,7 +34,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	stored := 0
-	kind := transfer.Define("counted", "", nil, func(ctx context.Context, _ string, records []countedRecord) error {
+	kind := transfer.Define[countedRecord]("counted", "", countedKind{write: func(ctx context.Context, records []countedRecord) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if ctx.Err() != nil {
@@ -33,7 +44,7 @@ func TestInterrupt(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}, nil)
+	}})
 	s, err := newCheckedFile([]transfer.Type{kind}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +63,7 @@ func TestInterrupt(t *testing.T) {
 		t.Error("the temporary files are still there")
 	}
 
-	broken := transfer.Define("counted", "", nil, func(context.Context, string, []countedRecord) error { return errors.New("no space") }, nil)
+	broken := transfer.Define[countedRecord]("counted", "", countedKind{write: func(context.Context, []countedRecord) error { return errors.New("no space") }})
 	s, err = newCheckedFile([]transfer.Type{broken}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +80,7 @@ func TestInterrupt(t *testing.T) {
 // Ensure an import reports a line that is too long, and reads nothing after it.
 func TestLineTooLong(t *testing.T) {
 	t.Parallel()
-	kind := transfer.Define[countedRecord]("counted", "", nil, nil, nil)
+	kind := transfer.Define("counted", "", transfer.Stored[countedRecord]{})
 	line := `{"type":"counted","record":{"id":"c_1"}}` + "\n"
 	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line), Options{})
 	if err == nil || err.Error() != "line 3: is longer than 40 MB" {

@@ -151,7 +151,7 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 		}
 		writer := 0 // use one writer if all records fit in one batch, as with the brand kit, which has no id to hash
 		if c.counts[i] > batchRecordsMax {
-			writer = writerOf(c.types[i].OrderKey(record))
+			writer = writerOf(c.types[i].Entry(record).Group)
 		}
 		if openBatches[writer].add(record, number, len(text)) {
 			if err := send(writer); err != nil {
@@ -172,8 +172,8 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 	return nil
 }
 
-// writerOf returns the index of the writer for a result of transfer.Type.OrderKey, so that records
-// that must stay in order have the same writer. An empty order key gets index 0.
+// writerOf returns the index of the writer for the group of a record (transfer.Entry), so that records
+// that must stay in order have the same writer. An empty group gets index 0.
 func writerOf(text string) int {
 	if text == "" {
 		return 0

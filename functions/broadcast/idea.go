@@ -5,7 +5,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
@@ -53,7 +52,8 @@ func (SourceKind) Values() []string {
 }
 
 var ideas = record.Kind[Idea]{
-	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: change.Idea,
+	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: "idea",
+	Columns: "title status suggestedFor platforms sourceKind:source planId",
 	Indexes: Idea.indexKeys,
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -159,7 +158,8 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 }
 
 var posts = record.Kind[Post]{
-	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: change.Post,
+	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: "post",
+	Columns: "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
 	Indexes: Post.indexKeys,
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -97,28 +96,12 @@ func (f responseFormat) printedFields() []recordField {
 
 // readPages fetches every page of a list, and returns a body with the items of all pages.
 func readPages(ctx context.Context, r connection, c *operationCall) ([]byte, error) {
-	items, request := []json.RawMessage{}, c.request()
-	for {
-		response, err := r.client.Do(ctx, request, c.options()...)
+	items := []json.RawMessage{}
+	for item, err := range client.All[json.RawMessage](ctx, r.client, c.request(), c.options()...) {
 		if err != nil {
 			return nil, err
 		}
-		var page terminal.ItemList[json.RawMessage]
-		if err := json.Unmarshal(response.Body, &page); err != nil {
-			return nil, fmt.Errorf("the response is not a list: %w", err)
-		}
-		items = append(items, page.Items...)
-		next, err := response.Next()
-		if err != nil {
-			return nil, err
-		}
-		if next == "" {
-			break
-		}
-		if next == request.Query.Get("cursor") {
-			return nil, errors.New("the cursor of the next page is that of this page: the service's paging is broken")
-		}
-		request.Query.Set("cursor", next)
+		items = append(items, item)
 	}
 	body, err := schema.Encode(terminal.ItemList[json.RawMessage]{Items: items})
 	if err != nil {

@@ -99,8 +99,7 @@ A change tells where to look; it does not contain texts. The list has the types 
 may read. It names the key that made a change if the calling key has the scope keys:read, or
 made the change itself. A dash means another key, an operator or a deletion.
 
-Types: company, board, item, publish, feedback, metric_definition, metric_points, site, site_goal,
-audit, plan, idea, post, channel, brand_kit, content_type, brand_goal, key.
+` + wrapText("Types: "+strings.Join(change.Type("").Values(), ", ")+".", 98) + `
 
 With --json: {"items": [change with keyName, ...], "after": "...", "hasMore": true if --limit
 left some out}. --after continues where an earlier list ended.`,

@@ -14,7 +14,7 @@ const publishChange change.Type = "publish"
 // board, so the source for publishes comes before the one for boards.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: publishChange, Recognise: recognisePublish},
+		{Type: publishChange, SortKey: boards.ChangeSource().SortKey, Recognise: recognisePublish},
 		boards.ChangeSource(),
 		change.RecordSource(itemNoun.Change, area, itemPart, "status"),
 	}

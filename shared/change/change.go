@@ -44,7 +44,8 @@ type Write struct {
 
 // Source recognises the writes that change records of one type.
 type Source struct {
-	Type Type
+	Type    Type
+	SortKey string // the beginning of the sort keys of the items that it recognises; infra derives the filter of the stream from it
 
 	// Recognise reports whether w changed a record of this type, and returns the event. An error
 	// means that the item cannot be read.

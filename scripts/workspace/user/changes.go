@@ -39,9 +39,7 @@ func (f *changesFlags) register(u *userCommands, cmd *cobra.Command) {
 	f.serviceFlags.register(cmd.Flags())
 	u.table.RegisterDemo(cmd.Flags())
 	cmd.Flags().StringSliceVar(&f.types, "types", nil, "only changes of these `types`, such as feedback,post")
-	if err := cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(change.Type("").Values(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-	}
+	completeFlag(cmd, "types", cobra.FixedCompletions(change.Type("").Values(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // SinceTime parses the value of --since, which is a time, a day or a duration. A day means its

@@ -34,11 +34,6 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, service *serviceFlags,
 		}
 		return u.completeIDs(cmd.Context(), *service, c.Operation, missing[0], known, toComplete)
 	}
-	register := func(name string, complete cobra.CompletionFunc) {
-		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-		}
-	}
 	for _, f := range c.Input {
 		values := f.Enum
 		if f.Kind == schema.Boolean {
@@ -51,10 +46,17 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, service *serviceFlags,
 				return u.completeIDs(cmd.Context(), *service, c.Operation, f.Name, known, toComplete)
 			}
 		}
-		register(kebabCase(f.Name), complete)
+		completeFlag(cmd, kebabCase(f.Name), complete)
 	}
 	if names := c.clearableFlags(); len(names) > 0 {
-		register("clear", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+		completeFlag(cmd, "clear", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// completeFlag makes the shell complete the values of a flag.
+func completeFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 }
 

@@ -32,9 +32,7 @@ func (o *outputFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.csv, "csv", false, "print comma-separated values, with a line of field names")
 	flags.StringVar(&o.jq, "jq", "", "print the result of this jq `expression` on the JSON response")
 	flags.BoolVar(&o.include, "include", false, `print {"status","headers","nextCursor","body"} as JSON`)
-	if err := cmd.RegisterFlagCompletionFunc("fields", completeFields); err != nil {
-		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-	}
+	completeFlag(cmd, "fields", completeFields)
 }
 
 // isUsed reports whether one of the flags is set.

@@ -138,7 +138,7 @@ func TestToolChanges(t *testing.T) {
 	for n := range 200 {
 		recordID := fmt.Sprintf("fbk_%03d%s", n, strings.Repeat("x", 200))
 		occurrences = append(occurrences, change.Occurrence{
-			Event: change.Event{RecordID: recordID, Action: change.Updated, Status: "approved"}, Type: change.Feedback, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(10 + n),
+			Event: change.Event{RecordID: recordID, Action: change.Updated, Status: "approved"}, Type: "feedback", OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(10 + n),
 		})
 		want = append(want, recordID)
 	}

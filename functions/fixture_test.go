@@ -108,7 +108,7 @@ func recordSampleChanges(t testing.TB, s *apitest.Service) {
 	var occurrences []change.Occurrence
 	for n, action := range []change.Action{change.Created, change.Updated, change.Updated} {
 		occurrences = append(occurrences, change.Occurrence{
-			Event: change.Event{RecordID: "fbk_1", Action: action, Status: "draft"}, Type: change.Feedback, KeyID: "key_1",
+			Event: change.Event{RecordID: "fbk_1", Action: action, Status: "draft"}, Type: "feedback", KeyID: "key_1",
 			OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(n + 1),
 		})
 	}

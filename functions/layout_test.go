@@ -179,7 +179,7 @@ func TestLayout(t *testing.T) {
 // packages from lower layers.
 var layers = [][]string{
 	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "scalar", "thread", "timestamp"},
-	{"auth", "gateway", "schema", "tabular", "testkit/engine"},
+	{"auth", "client/catalogue", "gateway", "schema", "tabular", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},
 	{"claim", "keys", "record"},

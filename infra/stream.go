@@ -2,7 +2,9 @@ package infra
 
 import (
 	"encoding/json"
+	"slices"
 
+	"growthworkspace/functions"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/table"
 )
@@ -80,26 +82,21 @@ func parkedQueuePolicy() Object {
 	)}})
 }
 
-// recordSortKeys lists the sort key prefixes of the records whose changes are in the feed. Keep the
-// prefix keychange#. Its records report changes to keys, because the keys themselves are written
-// with every request. TestFilterPassesEveryChange fails when a prefix is missing.
-var recordSortKeys = []string{
-	"profile", "keychange#", "board#", "item#", "feedback#", "def#", "pt#", "site#", "goal#", "audit#", "plan#", "idea#", "post#",
-	"channel#", "brandkit", "contenttype#",
-}
-
-// streamFilter returns the pattern of the writes that the recorder gets: those to items whose sort
-// key has a prefix in recordSortKeys. So no invocation is spent on uses of keys, on remembered
-// responses or on the feeds themselves. Every record of the stream has a sort key, even that of a
-// deletion. A filter on an attribute that only the unwanted items have would depend on how Lambda
-// treats a missing image.
+// streamFilter returns the pattern of the writes that the recorder gets: those to items that a source
+// of changes may recognise by the beginning of their sort keys. So no invocation is spent on uses of
+// keys, on remembered responses or on the feeds themselves. Changes to keys are reported by records
+// of their own, because the keys themselves are written with every request. Every record of the
+// stream has a sort key, even that of a deletion. A filter on an attribute that only the unwanted
+// items have would depend on how Lambda treats a missing image.
 func streamFilter() string {
 	type prefix struct {
 		Prefix string `json:"prefix"`
 	}
 	var prefixes []prefix
-	for _, p := range recordSortKeys {
-		prefixes = append(prefixes, prefix{p})
+	for _, source := range functions.ChangeSources() {
+		if p := (prefix{source.SortKey}); !slices.Contains(prefixes, p) {
+			prefixes = append(prefixes, p)
+		}
 	}
 	text, err := json.Marshal(map[string]any{"dynamodb": map[string]any{"Keys": map[string]any{table.Base.SK(): map[string]any{"S": prefixes}}}})
 	if err != nil {

@@ -140,7 +140,7 @@ func TestFilterPassesEveryChange(t *testing.T) {
 					t.Error(err)
 				}
 				if found[source.Type] = found[source.Type] || ok; ok && !passes {
-					t.Errorf("the filter drops %v, a change of a %s: add the beginning of its sort key to recordSortKeys in infra/stream.go", r.Key, source.Type)
+					t.Errorf("the filter drops %v, a change of a %s", r.Key, source.Type)
 				}
 			}
 		}

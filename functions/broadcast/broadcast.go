@@ -10,7 +10,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/resource"
@@ -21,6 +20,7 @@ import (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t), channels.Store(t)}
+	ideaNoun, postNoun := resource.Noun(ideas), resource.Noun(posts)
 	plans, ideas := resource.New(plans, plans.Store(t)), resource.New(ideas, s.store.Ideas)
 	posts, channels := resource.New(posts, s.store.Posts), resource.New(channels, s.channels)
 	return []api.Operation{
@@ -32,36 +32,33 @@ func Operations(t *table.Client) []api.Operation {
 		plans.Delete("delete_broadcast_plan", "Delete a content plan",
 			"Its ideas stay and keep its id. To keep it on record instead, update status to archived."),
 		api.Define(api.Spec{
-			ID: "list_broadcast_ideas", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/ideas", Scope: auth.BroadcastRead,
+			ID: "list_broadcast_ideas", Noun: ideaNoun, Method: "GET", Path: "/v1/companies/{companyId}/broadcast/ideas", Scope: auth.BroadcastRead,
 			Summary:     "List content ideas, newest first",
 			Description: "An idea is what a post could be about. Its posts: service_list_broadcast_posts.",
 		}, s.listIdeas),
 		ideas.Get("get_broadcast_idea", "Get a content idea", "What to say, why, and where it comes from."),
 		api.Define(api.Spec{
-			ID: "create_broadcast_idea", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/ideas",
+			ID: "create_broadcast_idea", Noun: ideaNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/ideas",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Create,
-			Changes:     []change.Type{change.Idea},
 			Summary:     "Create a content idea",
 			Description: "People or agents accept or reject it later. Creates no post.",
 		}, s.createIdea),
 		api.Define(api.Spec{
-			ID: "update_broadcast_idea", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}",
+			ID: "update_broadcast_idea", Noun: ideaNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
-			Changes:     []change.Type{change.Idea},
 			Summary:     "Update a content idea",
 			Description: "Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.",
 		}, s.updateIdea),
 		ideas.Delete("delete_broadcast_idea", "Delete a content idea",
 			"Its posts stay and keep its id. To keep it on record instead, update status to rejected."),
 		api.Define(api.Spec{
-			ID: "list_broadcast_posts", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastRead,
+			ID: "list_broadcast_posts", Noun: postNoun, Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastRead,
 			Summary:     "List posts of every state, latest first",
 			Description: "A post belongs to the day of its scheduledFor, or else of its createdAt. Filters combine.",
 		}, s.listPosts),
 		api.AddNote(api.Define(api.Spec{
-			ID: "create_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts",
+			ID: "create_broadcast_post", Noun: postNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Create,
-			Changes:     []change.Type{change.Post},
 			Summary:     "Create a post",
 			Description: "A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts when they are due.",
 		}, s.createPost), func(ctx context.Context, caller api.Caller, _ createPostInput, p Post) string {
@@ -70,10 +67,9 @@ func Operations(t *table.Client) []api.Operation {
 		posts.Get("get_broadcast_post", "Get a post",
 			"externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed."),
 		api.AddNote(api.Define(api.Spec{
-			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
+			ID: "update_broadcast_post", Noun: postNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
-			Changes:     []change.Type{change.Post},
 			Summary:     "Update an unsent post",
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that only drafts wrote, without its ETag or text.",
 		}, s.updatePost), func(ctx context.Context, caller api.Caller, in updatePostInput, p Post) string {
@@ -89,18 +85,16 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Scheduled for now or before, and not claimed. Claim a post before you send it.",
 		}, s.listDuePosts),
 		api.CheckReplay(api.Define(api.Spec{
-			ID: "claim_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
+			ID: "claim_broadcast_post", Noun: postNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
 			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
-			Changes: []change.Type{change.Post},
 			Summary: "Claim a post to send it",
 			Description: "Moves a post that is due or failed to publishing, for one caller: conflict for every other. Send the post that the " +
 				"response contains, then report. A claim does not expire. With an Idempotency-Key, a retry gets the claim again only while " +
 				"it still locks the post, and otherwise conflict: then do not send it.",
 		}, s.claimPost), s.checkClaim),
 		api.Define(api.Spec{
-			ID: "report_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
+			ID: "report_broadcast_post", Noun: postNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
 			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
-			Changes: []change.Type{change.Post},
 			Summary: "Report what happened to a claimed post",
 			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. Report " +
 				"failed or retry only for a post that was not sent, because it can be sent again.",

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
@@ -52,7 +51,8 @@ func (SourceKind) Values() []string {
 }
 
 var ideas = record.Kind[Idea]{
-	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: change.Idea,
+	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: "idea",
+	Columns: "title status suggestedFor platforms sourceKind:source planId",
 	Indexes: Idea.indexKeys,
 }
 

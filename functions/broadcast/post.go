@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -164,7 +163,8 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 }
 
 var posts = record.Kind[Post]{
-	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: change.Post,
+	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: "post",
+	Columns: "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
 	Indexes: Post.indexKeys,
 }
 

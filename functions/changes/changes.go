@@ -14,7 +14,7 @@ func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t), t}
 	return []api.Operation{
 		api.Define(api.Spec{
-			ID: "list_changes", Method: "GET", Path: "/v1/companies/{companyId}/changes",
+			ID: "list_changes", Noun: changeNoun, Method: "GET", Path: "/v1/companies/{companyId}/changes",
 			Errors:  []fault.Code{fault.NotImplemented},
 			Summary: "List what happened to the company's records, oldest first",
 			Description: "Changes of the last 30 days that your key may see. They tell which records to read. " +
@@ -29,4 +29,8 @@ func Transfers(*table.Client) []transfer.Type { return nil }
 type service struct {
 	store Store
 	table *table.Client
+}
+
+var changeNoun = api.Noun{
+	Name: "change", Plural: "changes", Columns: "occurredAt:when type action recordId:record status keyId:key",
 }

@@ -8,8 +8,8 @@ import (
 // Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: change.Company, Recognise: recogniseProfile},
-		{Type: change.Key, Recognise: keys.RecogniseChange},
+		{Type: companyNoun.Change, SortKey: profileSortKey, Recognise: recogniseProfile},
+		{Type: keyNoun.Change, SortKey: keys.ChangePrefix, Recognise: keys.RecogniseChange},
 	}
 }
 

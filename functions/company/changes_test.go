@@ -85,7 +85,7 @@ func TestKeyChanges(t *testing.T) {
 		}
 	}
 	event := func(keyID string, action change.Action, status, writer string) reportedChange {
-		return reportedChange{change.Key, change.Event{RecordID: keyID, Action: action, Status: status}, writer}
+		return reportedChange{"key", change.Event{RecordID: keyID, Action: action, Status: status}, writer}
 	}
 	admin := s.IssueKey(t)
 	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
@@ -150,7 +150,7 @@ func TestProfileChanges(t *testing.T) {
 			t.Fatalf("update: %d %s", r.Status, r.Body)
 		}
 	})
-	want := []reportedChange{{change.Company, change.Event{RecordID: s.CompanyID, Action: change.Updated}, adminID}}
+	want := []reportedChange{{"company", change.Event{RecordID: s.CompanyID, Action: change.Updated}, adminID}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}

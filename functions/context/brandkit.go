@@ -38,3 +38,5 @@ type updateBrandKitInput struct{ api.UpdateBody[BrandKit] }
 func (s service) updateBrandKit(ctx context.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
 	return s.store.Modify(ctx, caller.CompanyID, in.Change, in.Condition.RequireAbsent)
 }
+
+var kitNoun = api.Noun{Name: "brand-kit", Plural: "brand kits", Prefix: brandKitIDPrefix, Change: "brand_kit"}

@@ -8,7 +8,7 @@ import (
 // Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: change.BrandKit, Recognise: recogniseBrandKit}, ContentTypes.ChangeSource(), Goals.ChangeSource(),
+		{Type: kitNoun.Change, SortKey: brandKitSortKey, Recognise: recogniseBrandKit}, ContentTypes.ChangeSource(), Goals.ChangeSource(),
 	}
 }
 

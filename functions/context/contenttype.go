@@ -1,7 +1,6 @@
 package brand
 
 import (
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 )
 
@@ -22,7 +21,8 @@ type ContentType struct {
 // ContentTypes declares how content types are stored, and at which path the API serves them.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
-	SortPrefix: "contenttype", Change: change.ContentType, Limit: 200, Order: ContentType.sortKey,
+	SortPrefix: "contenttype", Change: "content_type", Limit: 200, Order: ContentType.sortKey,
+	Columns: "name active cadence description defaultPlatforms",
 }
 
 // sortNameCharsMax is the number of characters of a name that the sort compares. It is also the

@@ -6,7 +6,6 @@ package brand
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
 )
@@ -18,13 +17,12 @@ func Operations(t *table.Client) []api.Operation {
 	goals := resource.New(Goals, Goals.Store(t))
 	return []api.Operation{
 		api.Define(api.Spec{
-			ID: "get_context_brand_kit", Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,
+			ID: "get_context_brand_kit", Noun: kitNoun, Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,
 			Summary: "Get the brand kit: how the company sounds and looks", Description: "Read it before you write anything for the company: voice, words to avoid, looks. Not found when there is none yet.",
 		}, s.getBrandKit),
 		api.Define(api.Spec{
-			ID: "update_context_brand_kit", Method: "PATCH", Path: "/v1/companies/{companyId}/context/brand-kit",
+			ID: "update_context_brand_kit", Noun: kitNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/context/brand-kit",
 			Scope: auth.ContextWrite, Effect: api.Write,
-			Changes: []change.Type{change.BrandKit},
 			Summary: "Update the brand kit, or create it",
 			Description: "Changes only what is sent. New guidelines apply to every future draft. " +
 				"Returns the kit.",

@@ -4,5 +4,5 @@ import "growthworkspace/shared/change"
 
 // Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
-	return []change.Source{change.RecordSource(change.Feedback, area, feedbackSortKind, "replyStatus")}
+	return []change.Source{change.RecordSource(feedbackNoun.Change, area, feedbackSortKind, "replyStatus")}
 }

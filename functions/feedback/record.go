@@ -163,3 +163,8 @@ func (s service) deleteFeedback(ctx context.Context, caller api.Caller, in delet
 	}
 	return api.Deleted{ID: in.FeedbackID, Deleted: true}, nil
 }
+
+var feedbackNoun = api.Noun{
+	Name: "feedback", Plural: "feedback", Prefix: feedbackIDPrefix, Change: "feedback",
+	Columns: "postedAt:posted rating replyStatus:reply body source title sentiment flags appVersion:version",
+}

@@ -11,8 +11,8 @@ import (
 // Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: change.MetricDefinition, Recognise: recogniseDefinition},
-		{Type: change.MetricPoints, Recognise: recognisePoints},
+		{Type: definitionChange, SortKey: definitionPrefix, Recognise: recogniseDefinition},
+		{Type: pointsChange, SortKey: pointPrefix, Recognise: recognisePoints},
 	}
 }
 

@@ -57,10 +57,13 @@ func (g SiteGoal) Problems(sent func(string) bool) []string {
 	return nil
 }
 
+const siteGoalChange change.Type = "site_goal"
+
 // goals describes goal records. The limit applies to the goals of each site.
 var goals = record.Kind[SiteGoal]{
 	Name: "site-goal", Plural: "goals of this site", Prefix: "gol", Path: "optimise/sites/{siteId}/goals", Parameter: "goalId",
-	SortPrefix: "goal", Change: change.SiteGoal, Limit: 200,
+	SortPrefix: "goal", Change: siteGoalChange, Limit: 200,
+	Columns: "name kind matchType:match pattern value active order",
 	Indexes: func(g SiteGoal) table.Keys {
 		return table.Keys{GSI1: table.Key{PK: partition(g.CompanyID, goalsPart, g.SiteID), SK: g.sortPosition()}}
 	},

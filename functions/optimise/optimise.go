@@ -6,7 +6,6 @@ package optimise
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
@@ -21,6 +20,7 @@ const auditBodyMax = findingsBytesMax + 256<<10
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
+	auditNoun := resource.Noun(audits)
 	sites, goals := resource.New(sites, s.store.Sites), resource.NewNested(goals, s.store.Goals)
 	return []api.Operation{
 		sites.ListAll("list_optimise_sites", "List the measured sites", "Oldest first."),
@@ -36,32 +36,29 @@ func Operations(t *table.Client) []api.Operation {
 		goals.Update("update_optimise_goal", "Update a goal of a site", "Changes only what is sent."),
 		goals.Delete("delete_optimise_goal", "Delete a goal of a site", "The site stays."),
 		api.Define(api.Spec{
-			ID: "list_optimise_audits", Method: "GET", Path: auditPath, Scope: auth.OptimiseRead,
+			ID: "list_optimise_audits", Noun: auditNoun, Method: "GET", Path: auditPath, Scope: auth.OptimiseRead,
 			Summary:     "List site audits with their scores and summaries, newest first",
 			Description: "Without findings; get a single audit to read its findings.",
 		}, s.listAudits),
 		api.Define(api.Spec{
-			ID: "get_optimise_audit", Method: "GET", Path: auditPath + "/{auditId}", Scope: auth.OptimiseRead,
+			ID: "get_optimise_audit", Noun: auditNoun, Method: "GET", Path: auditPath + "/{auditId}", Scope: auth.OptimiseRead,
 			Summary:     "Get an audit with its findings",
 			Description: "The findings can have 4 MB.",
 		}, s.getAudit),
 		api.Define(api.Spec{
-			ID: "create_optimise_audit", Method: "POST", Path: auditPath, Scope: auth.OptimiseWrite, Effect: api.Create,
+			ID: "create_optimise_audit", Noun: auditNoun, Method: "POST", Path: auditPath, Scope: auth.OptimiseWrite, Effect: api.Create,
 			Class: auth.ClassPush, BodyBytesMax: auditBodyMax,
-			Changes:     []change.Type{change.Audit},
 			Summary:     "Store an audit of a site",
 			Description: "Runs none: somebody else did. Returns it without its findings.",
 		}, s.createAudit),
 		api.Define(api.Spec{
-			ID: "update_optimise_audit", Method: "PATCH", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Write,
+			ID: "update_optimise_audit", Noun: auditNoun, Method: "PATCH", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Write,
 			Class: auth.ClassPush, BodyBytesMax: auditBodyMax, Errors: []fault.Code{fault.Conflict},
-			Changes:     []change.Type{change.Audit},
 			Summary:     "Update an audit",
 			Description: "Changes only what is sent; returns it without its findings.",
 		}, s.updateAudit),
 		api.Define(api.Spec{
-			ID: "delete_optimise_audit", Method: "DELETE", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Destructive,
-			Changes:     []change.Type{change.Audit},
+			ID: "delete_optimise_audit", Noun: auditNoun, Method: "DELETE", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Destructive,
 			Summary:     "Delete an audit and its findings",
 			Description: "The site stays.",
 		}, s.deleteAudit),

@@ -21,6 +21,7 @@ type Site struct {
 }
 
 var sites = record.Kind[Site]{
-	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Change: change.Site, Removes: []change.Type{change.SiteGoal}, Limit: 200,
-	Order: func(s Site) string { return table.JoinKey(table.TimeKey(s.CreatedAt), s.ID) },
+	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Change: "site", Removes: []change.Type{siteGoalChange}, Limit: 200,
+	Columns: "name domains active lastEventAt:lastEvent timezone siteKey",
+	Order:   func(s Site) string { return table.JoinKey(table.TimeKey(s.CreatedAt), s.ID) },
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
@@ -34,7 +33,8 @@ type auditStore struct {
 }
 
 var audits = record.Kind[storedAudit]{
-	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: change.Audit,
+	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: "audit",
+	Columns: "startedAt:started status scoreSeo:seo scoreAeo:aeo scoreGeo:geo rootUrl:url pagesAudited:pages summary error siteId",
 	Indexes: storedAudit.indexKeys,
 }
 

@@ -24,6 +24,7 @@ type Board struct {
 const BoardIDPrefix = "brd"
 
 var boards = record.Kind[Board]{
-	Name: "board", Plural: "boards", Prefix: BoardIDPrefix, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Change: change.Board, Limit: 200,
-	Order: func(b Board) string { return table.JoinKey(table.TimeKey(b.CreatedAt), b.ID) },
+	Name: "board", Plural: "boards", Prefix: BoardIDPrefix, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Change: "board", Also: []change.Type{publishChange}, Limit: 200,
+	Columns: "name publishedVersion:version publishedAt:published active publicKey",
+	Order:   func(b Board) string { return table.JoinKey(table.TimeKey(b.CreatedAt), b.ID) },
 }

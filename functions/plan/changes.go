@@ -7,13 +7,16 @@ import (
 	"growthworkspace/shared/table"
 )
 
+// publishChange is the type of a change that reports a publish. Its recordId is the board's id.
+const publishChange change.Type = "publish"
+
 // Changes returns the sources that report changes to the area's records. A publish also writes the
 // board, so the source for publishes comes before the one for boards.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: change.Publish, Recognise: recognisePublish},
+		{Type: publishChange, SortKey: boards.ChangeSource().SortKey, Recognise: recognisePublish},
 		boards.ChangeSource(),
-		change.RecordSource(change.Item, area, itemPart, "status"),
+		change.RecordSource(itemNoun.Change, area, itemPart, "status"),
 	}
 }
 

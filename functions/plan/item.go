@@ -101,3 +101,8 @@ func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteIte
 	err := s.store.Items.Remove(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.RequireMatch(i) })
 	return api.Deleted{ID: in.ItemID, Deleted: true}, err
 }
+
+var itemNoun = api.Noun{
+	Name: "item", Plural: "items", Prefix: itemIDPrefix, Change: "item",
+	Columns: "columnId:column title status publishedVersion:live sortOrder:order targetLabel:target slug",
+}

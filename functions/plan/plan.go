@@ -20,6 +20,7 @@ const (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
+	boardNoun := resource.Noun(boards)
 	boards := resource.New(boards, s.store.Boards)
 	return []api.Operation{
 		boards.ListShortPages("list_plan_boards", "List the roadmap boards",
@@ -33,7 +34,7 @@ func Operations(t *table.Client) []api.Operation {
 			"conflict while it has items of any status or visitors see one: delete the items, publish it empty, then delete it. Cannot be undone.",
 			fault.Conflict),
 		api.Define(api.Spec{
-			ID: "list_plan_items", Method: "GET", Path: itemsPath, Scope: auth.PlanRead,
+			ID: "list_plan_items", Noun: itemNoun, Method: "GET", Path: itemsPath, Scope: auth.PlanRead,
 			Summary:     "List the items of a board",
 			Description: "The editors' copy: items of every status, with edits that are not published yet.",
 		}, s.listItems),
@@ -43,38 +44,35 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "The content of the last publish, in its order, without later edits. Empty when the board was never published. When it is published between two pages, start again without cursor.",
 		}, s.listLiveItems), s.explainNoLiveItems),
 		api.Define(api.Spec{
-			ID: "create_plan_item", Method: "POST", Path: itemsPath, Scope: auth.PlanWrite, Effect: api.Create,
+			ID: "create_plan_item", Noun: itemNoun, Method: "POST", Path: itemsPath, Scope: auth.PlanWrite, Effect: api.Create,
 			Errors:      []fault.Code{fault.Conflict},
-			Changes:     []change.Type{change.Item},
 			Summary:     "Create an item on a board",
 			Description: "A draft unless status is sent. Publishes nothing: visitors see items with status published after the next publish.",
 		}, s.createItem),
 		api.Define(api.Spec{
-			ID: "get_plan_item", Method: "GET", Path: itemPath, Scope: auth.PlanRead,
+			ID: "get_plan_item", Noun: itemNoun, Method: "GET", Path: itemPath, Scope: auth.PlanRead,
 			Summary:     "Get an item",
 			Description: "The editors' copy, with edits that are not published yet. It is live when its publishedVersion equals that of its board.",
 		}, s.getItem),
 		api.Define(api.Spec{
-			ID: "update_plan_item", Method: "PATCH", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Write,
-			Changes:     []change.Type{change.Item},
+			ID: "update_plan_item", Noun: itemNoun, Method: "PATCH", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Write,
 			Summary:     "Update an item",
 			Description: "Changes only what is sent. The slug cannot change. Publishes nothing: visitors see the change after the next publish.",
 		}, s.updateItem),
 		api.Define(api.Spec{
-			ID: "delete_plan_item", Method: "DELETE", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Destructive,
-			Changes:     []change.Type{change.Item},
+			ID: "delete_plan_item", Noun: itemNoun, Method: "DELETE", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Destructive,
 			Summary:     "Delete an item",
 			Description: "Cannot be undone. If it is live, visitors see it until the next publish.",
 		}, s.deleteItem),
 		api.Define(api.Spec{
-			ID: "preview_plan_publish", Method: "POST", Path: boardPath + "/publish/preview", Scope: auth.PlanRead, Effect: api.Read,
+			ID: "preview_plan_publish", Noun: boardNoun, Method: "POST", Path: boardPath + "/publish/preview", Scope: auth.PlanRead, Effect: api.Read,
 			Summary:     "Preview what publishing a board would make visible",
 			Description: "Changes nothing. Returns the items that would appear, change and disappear. To publish exactly this, send its ETag with the publish.",
 		}, s.previewPublish),
 		api.Define(api.Spec{
-			ID: "publish_plan_board", Method: "POST", Path: boardPath + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
+			ID: "publish_plan_board", Noun: boardNoun, Method: "POST", Path: boardPath + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
 			Errors:      []fault.Code{fault.Conflict},
-			Changes:     []change.Type{change.Publish},
+			Changes:     []change.Type{publishChange},
 			Summary:     "Publish a board",
 			Description: "Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it first.",
 		}, s.publishBoard),

@@ -251,7 +251,7 @@ func checkReaders(t *testing.T, readers []*feedReader, want map[string][]string)
 		}
 		seen[c.ID] = true
 		got[c.RecordID] = append(got[c.RecordID], *c.Status)
-		if slices.Contains([]change.Type{change.Idea, change.Post}, c.Type) {
+		if slices.Contains([]change.Type{"idea", "post"}, c.Type) {
 			ideasAndPosts = append(ideasAndPosts, c)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/infra"
 	"growthworkspace/scripts/gen/openapi"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
 )
 
@@ -34,8 +35,14 @@ func generatedFiles() ([]generatedFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	kinds := api.NewKinds(functions.Operations(nil))
+	catalogue, err := indentJSON(describeKinds(kinds))
+	if err != nil {
+		return nil, err
+	}
 	out := []generatedFile{
-		company, demo, {settingsFile, settings}, {"functions/openapi/openapi.json", document},
+		company, demo, {scopesFile, changeScopes(kinds)}, {catalogueFile, catalogue},
+		{settingsFile, settings}, {"functions/openapi/openapi.json", document},
 		{operationsPage, operations}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := infra.New().Events(document)

@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/client/catalogue"
 )
 
 // activityData is the data for the activity template.
@@ -283,47 +284,27 @@ func versionWords(version string) string {
 	return ": version " + version
 }
 
+// changePages maps a kind of record to its pages: the page of all records and, if each record has a
+// page, the beginning of its path, to which the id is appended.
+var changePages = map[string]struct{ all, one string }{
+	"feedback": {"/reviews?show=all", "/reviews?show=all&id="}, "post": {"/posts/list", "/posts/"},
+	"item": {"/roadmap", "/roadmap/items/"}, "board": {all: "/roadmap"}, "audit": {"/sites", "/audits/"},
+	"site": {all: "/sites"}, "site-goal": {all: "/sites"}, "metric-definition": {all: "/metrics"},
+	"content-plan": {all: "/ideas"}, "content-idea": {all: "/ideas"}, "channel": {all: accountsPath},
+	"brand-kit": {all: "/brand"}, "content-type": {all: "/brand"}, "brand-goal": {all: "/brand"},
+	"key": {all: "/keys"}, "company": {all: "/company"},
+}
+
 // changePath returns the path of the page for the changed record. If the change has no record or
-// deleted it, the path is that of the page for all records of the type. The path is empty if the
+// deleted it, the path is that of the page for all records of the kind. The path is empty if the
 // studio has no such page.
 func changePath(c client.Change) string {
-	id := c.RecordID
-	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
-		id = ""
+	kind, _ := catalogue.OfChange(c.Type)
+	page := changePages[kind.Name]
+	if page.one == "" || c.RecordID == "" || c.RecordID == c.CompanyID || c.Action == client.ChangeActionDeleted {
+		return page.all
 	}
-	recordPath := func(listPath, prefix string) string {
-		if id == "" {
-			return listPath
-		}
-		return prefix + id
-	}
-	switch c.Type {
-	case client.ChangeTypeFeedback:
-		return recordPath("/reviews?show=all", "/reviews?show=all&id=")
-	case client.ChangeTypePost:
-		return recordPath("/posts/list", "/posts/")
-	case client.ChangeTypeItem:
-		return recordPath("/roadmap", "/roadmap/items/")
-	case client.ChangeTypeAudit:
-		return recordPath("/sites", "/audits/")
-	case client.ChangeTypeBoard, client.ChangeTypePublish:
-		return "/roadmap"
-	case client.ChangeTypeMetricDefinition, client.ChangeTypeMetricPoints:
-		return "/metrics"
-	case client.ChangeTypeSite, client.ChangeTypeSiteGoal:
-		return "/sites"
-	case client.ChangeTypePlan, client.ChangeTypeIdea:
-		return "/ideas"
-	case client.ChangeTypeChannel:
-		return accountsPath
-	case client.ChangeTypeBrandKit, client.ChangeTypeContentType, client.ChangeTypeBrandGoal:
-		return "/brand"
-	case client.ChangeTypeKey:
-		return "/keys"
-	case client.ChangeTypeCompany:
-		return "/company"
-	}
-	return ""
+	return page.one + c.RecordID
 }
 
 // lastChange describes the last change to a record and who made it.

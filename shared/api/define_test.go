@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 )
 
 type emptyInput struct{}
@@ -48,7 +49,14 @@ func TestForDrafting(t *testing.T) {
 	}
 }
 
-// Ensure Define and New panic on an invalid declaration.
+// declareNoun returns an operation that gets the records of a noun.
+func declareNoun(id string, n api.Noun) api.Operation {
+	return api.Define(api.Spec{ID: id, Noun: n, Method: "GET", Path: "/v1/" + id, Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) {
+		return emptyInput{}, nil
+	})
+}
+
+// Ensure Define, New and NewKinds panic on an invalid declaration.
 func TestInvalidDeclarationsPanic(t *testing.T) {
 	declarePaths := func(paths ...string) func() {
 		return func() {
@@ -58,7 +66,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 				if id == "" {
 					id = fmt.Sprint("get_item_", string(rune('a'+i)))
 				}
-				all = append(all, api.Define(api.Spec{ID: id, Method: "GET", Path: path, Summary: "s"}, func(context.Context, api.Caller, struct {
+				all = append(all, api.Define(api.Spec{ID: id, Noun: api.Noun{Name: "item"}, Method: "GET", Path: path, Summary: "s"}, func(context.Context, api.Caller, struct {
 					X string `path:"x"`
 				}) (emptyInput, error) {
 					return emptyInput{}, nil
@@ -110,6 +118,17 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"a DELETE has no body": define[struct {
 			X *bool `json:"x"`
 		}](func(s *api.Spec) { s.Method, s.Effect = "DELETE", api.Destructive }),
+		"no noun": define[struct {
+			X string `path:"x"`
+		}](func(s *api.Spec) { s.Path = "/v1/{x}" }),
+		"get_a and get_b do the same for items": func() {
+			api.NewKinds([]api.Operation{declareNoun("get_a", api.Noun{Name: "item", Plural: "items"}), declareNoun("get_b", api.Noun{Name: "item"})})
+		},
+		"the changes idea are those of a and of b": func() {
+			api.NewKinds([]api.Operation{
+				declareNoun("get_a", api.Noun{Name: "a", Change: "idea"}), declareNoun("get_b", api.Noun{Name: "b", Change: "x", Also: []change.Type{"idea"}}),
+			})
+		},
 		"has no name":               define[struct{ X string }](func(*api.Spec) {}),
 		"two operations get_a":      declarePaths("get_a /v1/{x}", "get_a /v1/{x}/b"),
 		"get_item_b: /v1/{x}/a and": declarePaths(" /v1/{x}/a", " /v1/{x}/a"),

@@ -3,7 +3,7 @@
 //
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and
 //     output. Routes, tools, the OpenAPI document, templates and sample events are derived from the
-//     declaration.
+//     declaration. noun.go finds the operations that serve each kind of record.
 //   - result.go, tag.go: the JSON of what the function returns, including lists, and its entity
 //     tag.
 //   - http.go: ServeHTTP is the entry point for HTTP requests. route.go finds the operation for a

@@ -183,10 +183,10 @@ func (s *service) operations() []api.Operation {
 		api.Define(api.Spec{ID: "list_other", Method: "GET", Path: sharedRoot + "/boards/{boardId}/other", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
 			return s.list(ctx, c, in)
 		}),
-		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: sharedRoot + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Create, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
+		api.Define(api.Spec{ID: "create_item", Noun: api.Noun{Name: "item"}, Method: "POST", Path: sharedRoot + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Create, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
 		api.Define(api.Spec{ID: "get_current", Method: "GET", Path: sharedRoot + "/items/current", Summary: "s"}, func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "current"}, nil }),
-		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
-		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
+		api.Define(api.Spec{ID: "get_item", Noun: api.Noun{Name: "item"}, Method: "GET", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
+		api.Define(api.Spec{ID: "delete_item", Noun: api.Noun{Name: "item"}, Method: "DELETE", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
 			return api.Deleted{ID: in.ItemID, Deleted: true}, nil
 		}),
 		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: sharedRoot + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish, Summary: "s"}, func(context.Context, api.Caller, struct {

@@ -53,7 +53,8 @@ type Spec struct {
 	BodyBytesMax int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
 	NotTool      bool          // true if it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should call it
 	Errors       []fault.Code  // codes that the function may return, in addition to the common ones
-	Changes      []change.Type // the types of changes that the operation may make; empty for one that changes nothing
+	Noun         Noun          // the kind of record that the operation is about; empty if it returns something else, or the same as another operation of the kind
+	Changes      []change.Type // the types of changes that the operation may make; if empty, that of Noun, or none for a Read
 }
 
 // Operation is a declared operation with its types and its function.
@@ -143,6 +144,9 @@ func Declare(spec Spec, f Function) Operation {
 		if op.Effect != Read {
 			op.Class = auth.ClassWrite
 		}
+	}
+	if op.Changes == nil && op.Effect != Read && op.Noun.Change != "" {
+		op.Changes = []change.Type{op.Noun.Change}
 	}
 	if err := op.check(); err != nil {
 		panic(fmt.Sprintf("api: operation %s: %v", spec.ID, err))
@@ -280,6 +284,9 @@ func (op Operation) check() error {
 		if f.In == schema.InBody && (op.Method == "GET" || op.Method == "DELETE") {
 			return fmt.Errorf("a %s has no body", op.Method)
 		}
+	}
+	if _, onRecord := lastParameter(op.Path); op.Noun.Name == "" && (onRecord || op.Effect == Create) {
+		return fmt.Errorf("no noun, so nothing outside the service knows which kind of record it is about")
 	}
 	return nil
 }

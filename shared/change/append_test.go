@@ -34,7 +34,7 @@ func startWithFeed(t *testing.T) *apitest.Service {
 func occurrences(s *apitest.Service, sequence ...int) (out []change.Occurrence) {
 	for _, n := range sequence {
 		out = append(out, change.Occurrence{
-			Event: change.Event{RecordID: strconv.Itoa(n), Action: change.Created}, Type: change.Item, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(n),
+			Event: change.Event{RecordID: strconv.Itoa(n), Action: change.Created}, Type: "item", OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(n),
 		})
 	}
 	return out
@@ -275,7 +275,7 @@ func TestUnitsOfAppend(t *testing.T) {
 		keyID := s.Table.NewID("key")
 		for range n {
 			batch = append(batch, change.Occurrence{
-				Event: change.Event{RecordID: s.Table.NewID("fbk"), Action: change.Updated, Status: "needs_review"}, Type: change.Feedback,
+				Event: change.Event{RecordID: s.Table.NewID("fbk"), Action: change.Updated, Status: "needs_review"}, Type: "feedback",
 				KeyID: keyID, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(100_000_000_000_000_000 + 1000*n + len(batch)),
 			})
 		}

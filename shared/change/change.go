@@ -17,30 +17,8 @@ type Change struct {
 	OccurredAt string  `json:"occurredAt" format:"date-time"`
 }
 
-// Type is the type of a changed record.
+// Type is the type of a changed record. The kinds of records declare them (api.Noun).
 type Type string
-
-// The types of changes, in the order of the areas.
-const (
-	Company          Type = "company"
-	Board            Type = "board"
-	Item             Type = "item"
-	Publish          Type = "publish"
-	Feedback         Type = "feedback"
-	MetricDefinition Type = "metric_definition"
-	MetricPoints     Type = "metric_points"
-	Site             Type = "site"
-	SiteGoal         Type = "site_goal"
-	Audit            Type = "audit"
-	Plan             Type = "plan"
-	Idea             Type = "idea"
-	Post             Type = "post"
-	Channel          Type = "channel"
-	BrandKit         Type = "brand_kit"
-	ContentType      Type = "content_type"
-	BrandGoal        Type = "brand_goal"
-	Key              Type = "key"
-)
 
 // Action is what happened to the record.
 type Action string
@@ -66,7 +44,8 @@ type Write struct {
 
 // Source recognises the writes that change records of one type.
 type Source struct {
-	Type Type
+	Type    Type
+	SortKey string // the beginning of the sort keys of the items that it recognises; infra derives the filter of the stream from it
 
 	// Recognise reports whether w changed a record of this type, and returns the event. An error
 	// means that the item cannot be read.

@@ -41,7 +41,7 @@ func TestEncodeChanges(t *testing.T) {
 		}
 	})
 	status, key := "needs_review", "key_01k2c5vd0v6x8z0b2d4f6h8k0m"
-	typical := Change{ID: newID(time.Now(), make([]byte, idDigestBytes)), Type: Feedback, Action: Updated, RecordID: "fbk_01k2c5vczp2q4s6t8v0x2z4b6d", Status: &status, KeyID: &key, OccurredAt: timestamp.Format(time.Now())}
+	typical := Change{ID: newID(time.Now(), make([]byte, idDigestBytes)), Type: "feedback", Action: Updated, RecordID: "fbk_01k2c5vczp2q4s6t8v0x2z4b6d", Status: &status, KeyID: &key, OccurredAt: timestamp.Format(time.Now())}
 	all := make([]Change, PacketChangesMax)
 	for n := range all {
 		all[n] = typical
@@ -53,7 +53,7 @@ func TestEncodeChanges(t *testing.T) {
 
 // Ensure decoding malformed text returns an error and never panics.
 func TestDecodeMalformedChanges(t *testing.T) {
-	good := encodeChanges([]Change{{ID: newID(time.UnixMilli(1), make([]byte, idDigestBytes)), Type: Item, Action: Created, RecordID: "r", OccurredAt: "2026-08-11T09:30:00.000Z"}})
+	good := encodeChanges([]Change{{ID: newID(time.UnixMilli(1), make([]byte, idDigestBytes)), Type: "item", Action: Created, RecordID: "r", OccurredAt: "2026-08-11T09:30:00.000Z"}})
 	for _, text := range []string{"x", "1\nx", "1\n" + strings.Repeat(" ", changeWords-1), strings.Replace(good, "created", "%zz", 1), strings.Replace(good, " r  ", " r  5", 1), strings.Replace(good, " r  ", " r  0", 1), good + "\n"} {
 		if _, err := decodeChanges("co_1", text); err == nil {
 			t.Errorf("%q is accepted", text)

@@ -13,8 +13,9 @@ import (
 // sortPrefix and the record's id. statusAttr names the attribute that contains the record's status;
 // it may be empty.
 func RecordSource(t Type, area, sortPrefix, statusAttr string) Source {
-	return Source{t, func(w Write) (e Event, ok bool, err error) {
-		recordID, ok := strings.CutPrefix(w.SK, table.JoinKey(sortPrefix, ""))
+	sortKey := table.JoinKey(sortPrefix, "")
+	return Source{t, sortKey, func(w Write) (e Event, ok bool, err error) {
+		recordID, ok := strings.CutPrefix(w.SK, sortKey)
 		if !ok || w.Area != area || len(w.SubPartition) > 0 || strings.Contains(recordID, "#") {
 			return e, false, nil
 		}

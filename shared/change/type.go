@@ -1,29 +1,41 @@
 package change
 
-import "growthworkspace/shared/auth"
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
 
-// scopes maps each type to the scope that a key needs to see its changes.
-var scopes = map[Type]auth.Scope{
-	Company: auth.CompanyRead,
-	Board:   auth.PlanRead, Item: auth.PlanRead, Publish: auth.PlanRead,
-	Feedback:         auth.FeedbackRead,
-	MetricDefinition: auth.MetricsRead, MetricPoints: auth.MetricsRead,
-	Site: auth.OptimiseRead, SiteGoal: auth.OptimiseRead, Audit: auth.OptimiseRead,
-	Plan: auth.BroadcastRead, Idea: auth.BroadcastRead, Post: auth.BroadcastRead, Channel: auth.BroadcastRead,
-	BrandKit: auth.ContextRead, ContentType: auth.ContextRead, BrandGoal: auth.ContextRead,
-	Key: auth.KeysRead,
-}
+	"growthworkspace/shared/auth"
+)
 
-// Types returns every type, in the order of the areas.
-func Types() []Type {
-	return []Type{
-		Company, Board, Item, Publish, Feedback, MetricDefinition, MetricPoints, Site, SiteGoal, Audit,
-		Plan, Idea, Post, Channel, BrandKit, ContentType, BrandGoal, Key,
+// scopesFile contains a line for each type that a kind of record declares: the type, and the scope
+// that a key needs to see its changes. scripts/gen writes it, because the function that lists
+// changes does not link the areas that declare the kinds. New types come last.
+//
+//go:embed scopes.txt
+var scopesFile string
+
+var declared = sync.OnceValues(func() (all []Type, scopes map[Type]auth.Scope) {
+	scopes = map[Type]auth.Scope{}
+	for line := range strings.Lines(scopesFile) {
+		t, scope, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all, scopes[Type(t)] = append(all, Type(t)), auth.Scope(scope)
 	}
+	return all, scopes
+})
+
+// Types returns every type.
+func Types() []Type {
+	all, _ := declared()
+	return slices.Clone(all)
 }
 
 // Scope returns the scope that a key needs to see changes of the type.
-func (t Type) Scope() auth.Scope { return scopes[t] }
+func (t Type) Scope() auth.Scope {
+	_, scopes := declared()
+	return scopes[t]
+}
 
 // Values implements schema.Enum.
 func (Type) Values() []string {

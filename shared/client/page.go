@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"net/url"
 	"regexp"
 )
@@ -49,12 +50,25 @@ func readPage[T any](ctx context.Context, c *Client, request Request, options []
 // allPages iterates over the records of all pages. It ends after the last record or the first
 // error.
 func allPages[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
+	request, err := op.request(in)
+	if err != nil {
+		return func(yield func(T, error) bool) {
+			var none T
+			yield(none, err)
+		}
+	}
+	return All[T](ctx, c, request, options...)
+}
+
+// All iterates over the records of all pages of a list, for an operation for which this package has
+// no method. It ends after the last record or the first error.
+func All[T any](ctx context.Context, c *Client, request Request, options ...CallOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		request, err := op.request(in)
-		if err != nil {
-			yield(none, err)
-			return
+		request := request
+		request.Query = maps.Clone(request.Query)
+		if request.Query == nil {
+			request.Query = url.Values{}
 		}
 		for {
 			got, err := readPage[T](ctx, c, request, options)

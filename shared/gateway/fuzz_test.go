@@ -63,7 +63,7 @@ func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 		}) (api.List[note], error) {
 			return api.NewList(table.Page[note]{Records: []note{{ID: "a"}}, Next: "a"}), nil
 		}),
-		api.Define(api.Spec{ID: "create_note", Method: "POST", Path: path, Effect: api.Create, Summary: "s"}, func(_ context.Context, _ api.Caller, in noteInput) (note, error) {
+		api.Define(api.Spec{ID: "create_note", Noun: api.Noun{Name: "note"}, Method: "POST", Path: path, Effect: api.Create, Summary: "s"}, func(_ context.Context, _ api.Caller, in noteInput) (note, error) {
 			if in.Text == "panic" {
 				panic("planted")
 			}

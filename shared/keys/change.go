@@ -11,8 +11,8 @@ import (
 // its records change with every request, so the feed's event source leaves them out.
 const changeArea = "company"
 
-// changePrefix begins the sort keys of key changes.
-const changePrefix = "keychange#"
+// ChangePrefix begins the sort keys of key changes.
+const ChangePrefix = "keychange#"
 
 // revokedStatus is the status of a revoked key in the feed of changes.
 const revokedStatus = "revoked"
@@ -30,7 +30,7 @@ type keyChange struct {
 // changes the key. It is an update and not a put, so a function that only revokes keys needs no
 // permission to put items.
 func (s *Store) writeChange(companyID, keyID string, action change.Action, status string) table.Write {
-	key := table.Key{PK: table.Partition(companyID, changeArea), SK: changePrefix + keyID}
+	key := table.Key{PK: table.Partition(companyID, changeArea), SK: ChangePrefix + keyID}
 	return s.table.WriteUpdate(key, "SET #action = :action, #status = :status ADD rev :one", "",
 		map[string]string{"#action": "action", "#status": "status"},
 		table.Item{":action": table.String(string(action)), ":status": table.String(status), ":one": table.Number(1)})
@@ -39,7 +39,7 @@ func (s *Store) writeChange(companyID, keyID string, action change.Action, statu
 // RecogniseChange reports whether w changed a key, and returns the event. It is for a
 // change.Source.
 func RecogniseChange(w change.Write) (e change.Event, ok bool, err error) {
-	keyID, isKey := strings.CutPrefix(w.SK, changePrefix)
+	keyID, isKey := strings.CutPrefix(w.SK, ChangePrefix)
 	if w.Area != changeArea || len(w.SubPartition) > 0 || !isKey || w.New == nil {
 		return e, false, nil
 	}

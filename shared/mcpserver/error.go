@@ -65,7 +65,7 @@ func (s *Server) listToolHint(call api.Call) string {
 func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {
-			return listToolFor(id, *op, s.operations)
+			return listToolFor(id, *op, s.kinds())
 		}
 	}
 	return ""

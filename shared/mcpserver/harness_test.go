@@ -118,7 +118,7 @@ const awkwardText = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 func operations() []api.Operation {
 	const path = "/v1/companies/{companyId}/items"
 	return []api.Operation{
-		api.ExplainEmpty(api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
+		api.ExplainEmpty(api.Define(api.Spec{ID: "list_items", Noun: api.Noun{Name: "item"}, Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
 			func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
 				if in.Kind != nil {
 					return api.List[record]{}, nil
@@ -145,7 +145,7 @@ func operations() []api.Operation {
 			}
 			return "", nil
 		}),
-		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
+		api.Define(api.Spec{ID: "get_item", Noun: api.Noun{Name: "item"}, Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
 			func(ctx context.Context, _ api.Caller, in getInput) (record, error) {
 				switch in.ItemID {
 				case "itm_slow":
@@ -162,7 +162,7 @@ func operations() []api.Operation {
 				}
 				return record{in.ItemID, awkwardText, "v1"}, nil
 			}),
-		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Create, Summary: "Create an item", Description: "It is new"},
+		api.Define(api.Spec{ID: "create_item", Noun: api.Noun{Name: "item"}, Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Create, Summary: "Create an item", Description: "It is new"},
 			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
 				if in.IfMatch != nil {
 					return record{}, fault.New(fault.PreconditionFailed, "header.If-Match: is stale")
@@ -172,7 +172,7 @@ func operations() []api.Operation {
 				}
 				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).BatchDelete(ctx, nil)
 			}),
-		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
+		api.Define(api.Spec{ID: "delete_item", Noun: api.Noun{Name: "item"}, Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
 			func(ctx context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
 				return api.Deleted{ID: in.ItemID, Deleted: true}, table.New(table.Options{}).BatchDelete(ctx, nil)
 			}),

@@ -61,6 +61,7 @@ const logOperation = "mcp"
 type Server struct {
 	api        *api.API
 	operations []api.Operation
+	kinds      func() api.Kinds // returns the kinds of records that operations serve; built for the first use
 	prompts    []Prompt
 	tools      func() []*Tool // returns the tools for operations, in the same order; built for the first tools/list
 	draftTools func() []*Tool // returns the same tools for draft-only keys; see forDrafting
@@ -77,6 +78,7 @@ func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 	if c.Timeout > 0 {
 		s.timeout = c.Timeout + timeoutMargin
 	}
+	s.kinds = sync.OnceValue(func() api.Kinds { return api.NewKinds(operations) })
 	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
 	s.draftTools = sync.OnceValue(func() []*Tool { return Tools(forDrafting(operations)) })
 	s.sdk = s.newSDKHandler()

@@ -65,10 +65,11 @@ type annotations struct {
 // tools.
 func Tools(operations []api.Operation) []*Tool {
 	operations = toolOperations(operations)
+	kinds := api.NewKinds(operations)
 	out := make([]*Tool, len(operations))
 	for i, op := range operations {
 		out[i] = &Tool{
-			Name: ToolName(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(append(inputWithListHints(op, operations), viewFields(op)...), op.HasCompanyID())),
+			Name: ToolName(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(append(inputWithListHints(op, kinds), viewFields(op)...), op.HasCompanyID())),
 			Annotations: annotations{ReadOnly: op.Effect == api.Read},
 		}
 		if op.Description != "" {
@@ -84,10 +85,10 @@ func Tools(operations []api.Operation) []*Tool {
 
 // inputWithListHints returns the input fields of an operation. The description of each id ends with
 // the name of the tool that lists such ids.
-func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
+func inputWithListHints(op api.Operation, kinds api.Kinds) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
-		list := listToolFor(f.Name, op, operations)
+		list := listToolFor(f.Name, op, kinds)
 		doc := cmp.Or(f.ToolDoc, f.Doc)
 		if list == "" || strings.Contains(doc, list) {
 			continue
@@ -102,44 +103,16 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 }
 
 // listToolFor returns the name of the tool that lists the valid ids for an argument, or "" if there
-// is no such tool. The ids in a list are named after the path parameter that follows the list's
-// path: because there is an operation at …/sites/{siteId}, the list at …/sites contains the values
-// for siteId. Any argument named siteId or siteIds takes these ids. If the ids of two lists have
-// the same name, such as those of a site's goals and of the company's goals, listToolFor prefers
-// the list in the operation's own area. Otherwise, it takes a list whose path parameters are all
-// arguments of the operation.
-func listToolFor(argument string, op api.Operation, operations []api.Operation) string {
-	name := strings.TrimSuffix(argument, "s")
-	if !strings.HasSuffix(name, "Id") {
+// is no such tool. The list of tools would be too long with the same hint for other references,
+// such as keys of metrics.
+func listToolFor(argument string, op api.Operation, kinds api.Kinds) string {
+	if !strings.HasSuffix(strings.TrimSuffix(argument, "s"), "Id") {
 		return ""
 	}
-	found := ""
-	for _, list := range operations {
-		switch {
-		case !list.IsList() || !listsIDsNamed(name, list, operations):
-		case list.Area == op.Area:
-			return ToolName(list)
-		case found == "" && hasIDs(list, op):
-			found = ToolName(list)
-		}
+	if k := kinds.ReferredBy(op, argument); k != nil && k.List != nil {
+		return ToolName(*k.List)
 	}
-	return found
-}
-
-// hasIDs reports whether all ids in a list's path are also arguments of an operation.
-func hasIDs(list, op api.Operation) bool {
-	return !slices.ContainsFunc(list.Input, func(id schema.Field) bool {
-		return id.In == schema.InPath && !slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == id.Name })
-	})
-}
-
-// listsIDsNamed reports whether name is the name of the ids in a list. That is so if the path of an
-// operation in the same area contains {name} right after the last segment of the list's path.
-func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
-	lastSegment := list.Path[strings.LastIndex(list.Path, "/"):]
-	return slices.ContainsFunc(operations, func(op api.Operation) bool {
-		return op.Area == list.Area && strings.Contains(op.Path+"/", lastSegment+"/{"+name+"}/")
-	})
+	return ""
 }
 
 // toolList is like the SDK's result of tools/list, but with Tool instead of the SDK's type.

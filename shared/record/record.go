@@ -31,7 +31,9 @@ type Kind[T any] struct {
 	SortPrefix string        // the first part of the sort keys, such as "goal"
 	Limit      int           // maximum number of records that a company may create; 0 means no limit; an import may exceed it
 	Change     change.Type   // the type of the records' changes
+	Also       []change.Type // the types of other changes whose recordId is the id of a record
 	Removes    []change.Type // the types of other records that are deleted together with a record
+	Columns    string        // the columns of a table of records; see api.Noun
 	Consistent bool          // whether Page, and the check of Limit, use strongly consistent reads, which cost twice as much
 
 	Order   func(T) string     // the key by which Page sorts the records; nil means the id

@@ -38,7 +38,7 @@ type Store[T any] interface {
 // the operations follow from the kind.
 type Operations struct {
 	area                              string
-	change                            change.Type
+	noun                              api.Noun
 	removedTypes                      []change.Type
 	collectionPath, recordPath        string // the path of the collection, and the path of one record
 	limit                             int
@@ -57,7 +57,7 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 // Only New and NewNested have type parameters, because each instance of a generic function
 // increases the size of the program.
 func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID string) S) Operations {
-	o := Operations{area: kind.Area(), change: kind.Change, removedTypes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
+	o := Operations{area: kind.Area(), noun: Noun(kind), removedTypes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()
 	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
@@ -83,6 +83,14 @@ func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID str
 		return api.Deleted{ID: i.ID, Deleted: true}, err
 	}}
 	return o
+}
+
+// Noun returns the noun of a kind, for operations that are declared with api.Define.
+func Noun[T any](kind record.Kind[T]) api.Noun {
+	return api.Noun{
+		Name: kind.Name, Plural: kind.Plural, Prefix: kind.Prefix, Columns: kind.Columns,
+		Change: kind.Change, Also: kind.Also,
+	}
 }
 
 // The path parameters. Package api replaces the placeholders {parentId} and {id} with the parameter
@@ -193,19 +201,18 @@ func (o Operations) Update(id, summary, description string) api.Operation {
 // store can return.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
-	spec.Errors, spec.Changes = errors, append(spec.Changes, o.removedTypes...)
+	spec.Errors, spec.Changes = errors, append([]change.Type{o.noun.Change}, o.removedTypes...)
 	return api.Declare(spec, o.remove)
 }
 
 func (o Operations) readSpec(path, id, summary, description string) api.Spec {
 	return api.Spec{
-		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.area + ":read"), Summary: summary, Description: description,
+		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.area + ":read"), Summary: summary, Description: description, Noun: o.noun,
 	}
 }
 
 func (o Operations) writeSpec(method, path string, effect api.Effect, id, summary, description string) api.Spec {
 	return api.Spec{
-		ID: id, Method: method, Path: path, Scope: auth.Scope(o.area + ":write"), Effect: effect, Summary: summary, Description: description,
-		Changes: []change.Type{o.change},
+		ID: id, Method: method, Path: path, Scope: auth.Scope(o.area + ":write"), Effect: effect, Summary: summary, Description: description, Noun: o.noun,
 	}
 }

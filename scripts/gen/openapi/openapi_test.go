@@ -50,7 +50,7 @@ func define[In, Out any](spec api.Spec) api.Operation {
 
 var (
 	update = define[input, thing](api.Spec{
-		ID: "update_thing", Method: "PATCH", Path: "/v1/companies/{companyId}/things/{bigThingId}", Scope: auth.PlanWrite, Effect: api.Write,
+		ID: "update_thing", Noun: api.Noun{Name: "thing"}, Method: "PATCH", Path: "/v1/companies/{companyId}/things/{bigThingId}", Scope: auth.PlanWrite, Effect: api.Write,
 		Summary: "Update", Description: "Changes it.", Errors: []fault.Code{fault.Conflict},
 	})
 	list = define[struct{}, api.List[thing]](api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies/{companyId}/things", Summary: "List"})

@@ -119,6 +119,11 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
 		t.Note("waiting %d s before the next attempt", int(d/time.Second))
 	}
+	return Sleep(ctx, d)
+}
+
+// Sleep waits, or returns the context's error if the context is done first.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -39,9 +39,7 @@ func (f *changesFlags) register(u *userCommands, cmd *cobra.Command) {
 	f.serviceFlags.register(cmd.Flags())
 	u.table.RegisterDemo(cmd.Flags())
 	cmd.Flags().StringSliceVar(&f.types, "types", nil, "only changes of these `types`, such as feedback,post")
-	if err := cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(change.Type("").Values(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-	}
+	completeFlag(cmd, "types", cobra.FixedCompletions(change.Type("").Values(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // SinceTime parses the value of --since, which is a time, a day or a duration. A day means its
@@ -99,8 +97,7 @@ A change tells where to look; it does not contain texts. The list has the types 
 may read. It names the key that made a change if the calling key has the scope keys:read, or
 made the change itself. A dash means another key, an operator or a deletion.
 
-Types: company, board, item, publish, feedback, metric_definition, metric_points, site, site_goal,
-audit, plan, idea, post, channel, brand_kit, content_type, brand_goal, key.
+` + wrapText("Types: "+strings.Join(change.Type("").Values(), ", ")+".", 98) + `
 
 With --json: {"items": [change with keyName, ...], "after": "...", "hasMore": true if --limit
 left some out}. --after continues where an earlier list ended.`,

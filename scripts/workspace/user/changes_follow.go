@@ -219,7 +219,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, deliver func(c
 		return err
 	}
 	follower := &follow.Follower{
-		API: r.client, Types: joinSorted(f.types), Since: f.since, AllowNewKey: f.newKey, Period: f.period,
+		API: r.client, Types: strings.Join(slices.Compact(slices.Sorted(slices.Values(f.types))), ","), Since: f.since, AllowNewKey: f.newKey, Period: f.period,
 		Deliver: func(ctx context.Context, c follow.Change) error {
 			text, err := u.changeText(ctx, r, c, f.withRecord)
 			if err != nil {
@@ -231,7 +231,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, deliver func(c
 			return nil
 		},
 		Report: func(err error, next string) { u.reportRetry(u.explainFollowError(err, r), next) },
-		Note:   u.Note, Sleep: sleepQuietly,
+		Note:   u.Note, Sleep: terminal.Sleep,
 	}
 	err = follower.Retry(ctx, "read the key", func() (err error) {
 		follower.Origin, follower.Started, err = u.feedOrigin(ctx, r)
@@ -271,13 +271,6 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, deliver func(c
 		return u.explainFollowError(err, r)
 	}
 	return nil
-}
-
-// joinSorted joins types so that their order does not matter.
-func joinSorted(types []string) string {
-	sorted := slices.Clone(types)
-	slices.Sort(sorted)
-	return strings.Join(slices.Compact(sorted), ",")
 }
 
 // feedOrigin returns the feed of the key's company, and the time by the service's clock.
@@ -326,16 +319,4 @@ func (u *userCommands) changeText(ctx context.Context, r connection, c follow.Ch
 	}
 	line.WriteString("}")
 	return line.Bytes(), nil
-}
-
-// sleepQuietly waits, or returns the context's error if the context is done first.
-func sleepQuietly(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

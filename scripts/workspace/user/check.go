@@ -51,9 +51,7 @@ The exit code is 1 when a rule does not hold.`,
 		}
 		return u.check(cmd, service, conformance.Options{Rules: rules, Write: write, Wait: u.Wait})
 	}
-	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(conformance.RuleNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-	}
+	completeFlag(cmd, "rule", cobra.FixedCompletions(conformance.RuleNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

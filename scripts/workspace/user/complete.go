@@ -1,10 +1,7 @@
 package user
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -37,11 +34,6 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, service *serviceFlags,
 		}
 		return u.completeIDs(cmd.Context(), *service, c.Operation, missing[0], known, toComplete)
 	}
-	register := func(name string, complete cobra.CompletionFunc) {
-		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-		}
-	}
 	for _, f := range c.Input {
 		values := f.Enum
 		if f.Kind == schema.Boolean {
@@ -54,10 +46,17 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, service *serviceFlags,
 				return u.completeIDs(cmd.Context(), *service, c.Operation, f.Name, known, toComplete)
 			}
 		}
-		register(kebabCase(f.Name), complete)
+		completeFlag(cmd, kebabCase(f.Name), complete)
 	}
 	if names := c.clearableFlags(); len(names) > 0 {
-		register("clear", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+		completeFlag(cmd, "clear", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// completeFlag makes the shell complete the values of a flag.
+func completeFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 }
 
@@ -96,9 +95,13 @@ func (c *operationCall) pathValues(args []string) (known map[string]string, miss
 // record. It returns none after any error, because a shell has no place to show one.
 func (u *userCommands) completeIDs(ctx context.Context, service serviceFlags, op api.Operation, name string, known map[string]string, toComplete string) (out []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	list, found := idListOperation(op, name)
-	if !found {
+	kind := recordKinds().ReferredBy(op, name)
+	if kind == nil || kind.List == nil {
 		return nil, directive
+	}
+	field := idField
+	if kind.Key != "" && name != kind.Parameter {
+		field = kind.Key
 	}
 	key, err := u.findCredential(service)
 	if err != nil || key.Key == "" || isUnencrypted(key.BaseURL) { // unlike a command, completion cannot warn before a key crosses a network unencrypted
@@ -110,25 +113,21 @@ func (u *userCommands) completeIDs(ctx context.Context, service serviceFlags, op
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTimeMax)
 	defer cancel()
-	records, err := listForCompletion(ctx, remote, list, known)
+	records, err := listForCompletion(ctx, remote, kind.List, known)
 	if err != nil {
 		return nil, directive
 	}
 	for _, record := range records {
-		if value := formatValue(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
+		if value := formatValue(record[field], " "); strings.HasPrefix(value, toComplete) {
 			out = append(out, cobra.CompletionWithDesc(value, titleOf(record)))
 		}
 	}
 	return out, directive
 }
 
-// keyFields is for fields that refer to a record by a field other than its id. It maps the name of
-// the referring field to the name of the record's field.
-var keyFields = map[string]string{"metricKey": "key"}
-
 // titleOf returns a short string by which a person recognises a record.
 func titleOf(record map[string]any) string {
-	for _, name := range []string{"name", "title", "body", "summary", "startedAt"} {
+	for _, name := range api.TitleFields {
 		if record[name] != nil {
 			return cutText(formatValue(record[name], " "), completedTitleChars)
 		}
@@ -136,59 +135,31 @@ func titleOf(record map[string]any) string {
 	return ""
 }
 
-// idListOperation returns the operation that lists the records to which a field of op can refer.
-func idListOperation(op api.Operation, name string) (list api.Operation, found bool) {
-	if name == "metricKey" {
-		return operationWhere(func(o api.Operation) bool { return o.ID == "list_metric_definitions" })
-	}
-	parameter := "/{" + name + "}"
-	parent, _, isInPath := strings.Cut(op.Path, parameter)
-	if !isInPath { // a query or body field, such as siteId, has the same name as a parameter in another operation's path
-		match, found := operationWhere(func(o api.Operation) bool {
-			before, _, found := strings.Cut(o.Path, parameter)
-			return found && strings.Count(before, "{") == 1
-		})
-		if !found {
-			return list, false
-		}
-		parent, _, _ = strings.Cut(match.Path, parameter)
-	}
-	if list, found = operationWhere(func(o api.Operation) bool { return o.IsList() && o.Path == parent }); found {
-		return list, true
-	}
-	// Items are listed by board: …/boards/{boardId}/items, and not …/items.
-	get, found := operationWhere(func(o api.Operation) bool { return o.Method == http.MethodGet && o.Path == parent+parameter })
-	if !found {
-		return list, false
-	}
-	return operationWhere(func(o api.Operation) bool { return o.IsList() && o.Record() == get.Record() })
-}
-
 // operations returns all operations. Building them takes milliseconds, so it is done only once.
 var operations = sync.OnceValue(func() []api.Operation { return functions.Operations(nil) })
 
-func operationWhere(matches func(api.Operation) bool) (api.Operation, bool) {
-	for _, op := range operations() {
-		if matches(op) {
-			return op, true
-		}
+// recordKinds returns the kinds of records.
+var recordKinds = sync.OnceValue(func() api.Kinds { return api.NewKinds(operations()) })
+
+// requestFor returns the request for an operation that reads, with the ids in its path.
+func requestFor(op *api.Operation, ids map[string]string) client.Request {
+	r := client.Request{Method: op.Method, Path: op.Path, Query: url.Values{}, Repeatable: true, Quota: string(op.Class)}
+	for name, id := range ids {
+		r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))
 	}
-	return api.Operation{}, false
+	return r
 }
 
 // listForCompletion returns the first records of a list. known contains the ids in the list's path.
 // If one is missing, the records are those that belong to the first few parents.
-func listForCompletion(ctx context.Context, r connection, list api.Operation, known map[string]string) ([]map[string]any, error) {
-	request := client.Request{Method: list.Method, Path: list.Path, Query: url.Values{}, Repeatable: true}
+func listForCompletion(ctx context.Context, r connection, list *api.Operation, known map[string]string) ([]map[string]any, error) {
+	request := requestFor(list, known)
 	for _, f := range list.Input {
 		switch {
 		case f.Name == "limit":
 			request.Query.Set(f.Name, strconv.Itoa(completedIDsMax))
-		case f.In != schema.InPath:
-		case known[f.Name] == "":
+		case f.In == schema.InPath && known[f.Name] == "":
 			return listChildren(ctx, r, list, f.Name)
-		default:
-			request.Path = strings.ReplaceAll(request.Path, "{"+f.Name+"}", url.PathEscape(known[f.Name]))
 		}
 	}
 	response, err := r.client.Do(ctx, request)
@@ -203,12 +174,8 @@ func listForCompletion(ctx context.Context, r connection, list api.Operation, kn
 }
 
 // listChildren returns the first records of a list for each of the first parents.
-func listChildren(ctx context.Context, r connection, list api.Operation, parameter string) (out []map[string]any, err error) {
-	parents, found := idListOperation(list, parameter)
-	if !found {
-		return nil, errors.New("no operation lists the parents")
-	}
-	records, err := listForCompletion(ctx, r, parents, nil)
+func listChildren(ctx context.Context, r connection, list *api.Operation, parameter string) (out []map[string]any, err error) {
+	records, err := listForCompletion(ctx, r, recordKinds().ReferredBy(*list, parameter).List, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -159,14 +159,20 @@ func isUnencrypted(base string) bool {
 	return !strings.HasPrefix(base, "https:") && !client.Loopback(base)
 }
 
+// requireCredential is like findCredential, but returns an error if there is no key.
+func (u *userCommands) requireCredential(r serviceFlags) (credential, error) {
+	c, err := u.findCredential(r)
+	if err == nil && c.Key == "" {
+		err = u.noKeyError(c.BaseURL)
+	}
+	return c, err
+}
+
 // connect returns a client for the service, with the credential that it uses.
 func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connection, error) {
-	c, err := u.findCredential(r)
+	c, err := u.requireCredential(r)
 	if err != nil {
 		return connection{}, err
-	}
-	if c.Key == "" {
-		return connection{}, u.noKeyError(c.BaseURL)
 	}
 	return u.connectWith(c, r.company, options...)
 }

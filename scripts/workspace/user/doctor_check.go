@@ -1,13 +1,11 @@
 package user
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -261,12 +259,11 @@ func (d *doctor) checkScopes(key client.Key) {
 }
 
 func (d *doctor) checkQuota(r client.Response) {
-	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
-	left, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))
-	if err := cmp.Or(err1, err2); err != nil {
+	quota, known := r.RateLimit()
+	if !known {
 		d.addFinding("quota", verdictSkip, "", "the service does not report it")
 		return
 	}
-	d.addFinding("quota", warnIf(left*quotaWarnDivisor < limit), "send fewer requests, or ask the operator for a larger quota",
-		"%d of %d reads are left, full again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
+	d.addFinding("quota", warnIf(quota.Remaining*quotaWarnDivisor < quota.Limit), "send fewer requests, or ask the operator for a larger quota",
+		"%d of %d reads are left, full again in %d s", quota.Remaining, quota.Limit, int(quota.Reset.Seconds()))
 }

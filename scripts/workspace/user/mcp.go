@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ the client closes standard input.`,
 		if err := checkAreas(cmd, f.areas); err != nil {
 			return err
 		}
-		if f.agent != "" && !agentNamePattern.MatchString(f.agent) {
+		if f.agent != "" && !profileNamePattern.MatchString(f.agent) {
 			return terminal.NewCommandUsageError(cmd, "--agent: must be a name such as claude-code")
 		}
 		if f.agent != "" && f.profile != "" {
@@ -120,11 +119,7 @@ func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
 	if f.agent != "" {
 		return u.agentCredential(f.agent)
 	}
-	c, err := u.findCredential(f.serviceFlags)
-	if err == nil && c.Key == "" {
-		err = u.noKeyError(c.BaseURL)
-	}
-	return c, err
+	return u.requireCredential(f.serviceFlags)
 }
 
 // explainBridgeError converts the error of a failed request to one that says what to do.
@@ -143,9 +138,6 @@ func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
 	}
 	return u.explainCallError(err, connection{credential: c})
 }
-
-// agentNamePattern matches the name of an agent.
-var agentNamePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // agentKey is the stored form of a key that `workspace mcp install` created for one agent.
 type agentKey struct {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -33,9 +32,7 @@ func (o *outputFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.csv, "csv", false, "print comma-separated values, with a line of field names")
 	flags.StringVar(&o.jq, "jq", "", "print the result of this jq `expression` on the JSON response")
 	flags.BoolVar(&o.include, "include", false, `print {"status","headers","nextCursor","body"} as JSON`)
-	if err := cmd.RegisterFlagCompletionFunc("fields", completeFields); err != nil {
-		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
-	}
+	completeFlag(cmd, "fields", completeFields)
 }
 
 // isUsed reports whether one of the flags is set.
@@ -97,28 +94,12 @@ func (f responseFormat) printedFields() []recordField {
 
 // readPages fetches every page of a list, and returns a body with the items of all pages.
 func readPages(ctx context.Context, r connection, c *operationCall) ([]byte, error) {
-	items, request := []json.RawMessage{}, c.request()
-	for {
-		response, err := r.client.Do(ctx, request, c.options()...)
+	items := []json.RawMessage{}
+	for item, err := range client.All[json.RawMessage](ctx, r.client, c.request(), c.options()...) {
 		if err != nil {
 			return nil, err
 		}
-		var page terminal.ItemList[json.RawMessage]
-		if err := json.Unmarshal(response.Body, &page); err != nil {
-			return nil, fmt.Errorf("the response is not a list: %w", err)
-		}
-		items = append(items, page.Items...)
-		next, err := response.Next()
-		if err != nil {
-			return nil, err
-		}
-		if next == "" {
-			break
-		}
-		if next == request.Query.Get("cursor") {
-			return nil, errors.New("the cursor of the next page is that of this page: the service's paging is broken")
-		}
-		request.Query.Set("cursor", next)
+		items = append(items, item)
 	}
 	body, err := schema.Encode(terminal.ItemList[json.RawMessage]{Items: items})
 	if err != nil {

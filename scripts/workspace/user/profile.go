@@ -25,7 +25,7 @@ const profileVariable = "WORKSPACE_PROFILE"
 // defaultProfile is the name of the profile that `login` writes without --as.
 const defaultProfile = "default"
 
-// profileNamePattern matches the name of a profile. The name is part of the profile's file name.
+// profileNamePattern matches the name of a profile, or of an agent. The name is part of a file name.
 var profileNamePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 const profileNameCharsMax = 40
@@ -170,11 +170,8 @@ func CompleteProfiles(cmd *cobra.Command) {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	complete := func(f *pflag.Flag) {
-		if _, ok := f.Value.(*profileName); !ok {
-			return
-		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, names); err != nil {
-			panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
+		if _, ok := f.Value.(*profileName); ok {
+			completeFlag(cmd, f.Name, names)
 		}
 	}
 	cmd.Flags().VisitAll(complete)

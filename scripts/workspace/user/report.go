@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,20 +102,11 @@ func (u *userCommands) printReport(week report.Report, f reportFlags) error {
 	case f.markdown:
 		return u.Write(week.Markdown())
 	}
-	return u.Write(escapeLines(week.Text()))
+	return u.Write(formatValue(week.Text(), "\n"))
 }
 
 // reportResult is the output of --html with --json.
 type reportResult struct {
 	File string `json:"file"`
 	Week string `json:"week"`
-}
-
-// escapeLines escapes the control characters in text, except line breaks.
-func escapeLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = terminal.EscapeControls(line)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -82,7 +82,10 @@ func statusText(s attention.Status, width int) string {
 		lines = append(lines, "not checked: "+text)
 	}
 	for i, line := range lines {
-		lines[i] = fitLine(terminal.EscapeControls(line), width)
+		lines[i] = terminal.EscapeControls(line)
+		if width > 0 {
+			lines[i] = cutText(lines[i], width)
+		}
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -94,12 +97,4 @@ func gapsText(gaps []batch.Gap) string {
 		parts = append(parts, fmt.Sprintf("%s (%s)", g.Part, g.Reason))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// fitLine cuts a line to the width of the terminal, unless width is 0.
-func fitLine(line string, width int) string {
-	if chars := []rune(line); width > 0 && len(chars) > width {
-		return string(chars[:width-1]) + "…"
-	}
-	return line
 }

@@ -54,12 +54,9 @@ type studioResult struct {
 }
 
 func (u *userCommands) studio(ctx context.Context, service serviceFlags, addr string, useBrowser bool) error {
-	c, err := u.findCredential(service)
+	c, err := u.requireCredential(service)
 	if err != nil {
 		return err
-	}
-	if c.Key == "" {
-		return u.noKeyError(c.BaseURL)
 	}
 	company := service.company
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {

@@ -11,46 +11,32 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/functions/company"
-	brand "growthworkspace/functions/context"
 	"growthworkspace/functions/feedback"
-	"growthworkspace/functions/metrics"
-	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/change"
-	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
 )
 
-// tableColumns lists the columns of a table for each type of record, the most important first. A
-// column is the name of a field or, for a field of a nested record, both names with a dot between
-// them. A heading can follow after a colon. A record's id is always the last column and is not
-// listed.
-var tableColumns = map[reflect.Type]string{
-	reflect.TypeFor[company.Company]():     "name stage onboardingStatus:onboarding slug websiteUrl",
-	reflect.TypeFor[keys.Key]():            "name lastUsedAt:used expiresAt:expires revokedAt:revoked scopes prefix",
-	reflect.TypeFor[change.Change]():       "occurredAt:when type action recordId:record status keyId:key",
-	reflect.TypeFor[plan.Board]():          "name publishedVersion:version publishedAt:published active publicKey",
-	reflect.TypeFor[plan.Item]():           "columnId:column title status publishedVersion:live sortOrder:order targetLabel:target slug",
+// otherColumns lists the columns of a table for records that are no kind of their own, in the form
+// of api.Noun. A column is the name of a field or, for a field of a nested record, both names with
+// a dot between them.
+var otherColumns = map[reflect.Type]string{
 	reflect.TypeFor[plan.LiveItem]():       "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
 	reflect.TypeFor[plan.PublishedItem]():  "columnId:column title slug",
 	reflect.TypeFor[plan.ChangedItem]():    "columnId:column title changed slug",
-	reflect.TypeFor[feedback.Feedback]():   "postedAt:posted rating replyStatus:reply body source title sentiment flags appVersion:version",
 	reflect.TypeFor[feedback.ReplyClaim](): "claimedAt:claimed feedback.id claimId feedback.source:source feedback.replyBody:reply",
-	reflect.TypeFor[metrics.Definition]():  "key name unit aggregation polarity kind needsReview",
-	reflect.TypeFor[metrics.Point]():       "ts:time value dims currency baseValue grain source metricKey",
-	reflect.TypeFor[optimise.Site]():       "name domains active lastEventAt:lastEvent timezone siteKey",
-	reflect.TypeFor[optimise.SiteGoal]():   "name kind matchType:match pattern value active order",
-	reflect.TypeFor[optimise.AuditSummary](): "startedAt:started status scoreSeo:seo scoreAeo:aeo scoreGeo:geo rootUrl:url " +
-		"pagesAudited:pages summary error siteId",
-	reflect.TypeFor[broadcast.Plan]():      "name status startsAt:starts endsAt:ends platforms objective",
-	reflect.TypeFor[broadcast.Idea]():      "title status suggestedFor platforms sourceKind:source planId",
-	reflect.TypeFor[broadcast.Post]():      "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
 	reflect.TypeFor[broadcast.PostClaim](): "claimedAt:claimed post.id claimId post.platform:platform post.body:body",
-	reflect.TypeFor[broadcast.Channel]():   "platform status name handle active credentialsValid:valid credentialsExpireAt:expires lastError",
-	reflect.TypeFor[brand.ContentType]():   "name active cadence description defaultPlatforms",
-	reflect.TypeFor[brand.Goal]():          "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
+}
+
+// tableColumns returns the columns of a table for a type of record, the most important first. A
+// record's id is always the last column and is not listed.
+func tableColumns(record reflect.Type) string {
+	for _, k := range recordKinds() {
+		if k.List != nil && k.List.Record() == record {
+			return k.Columns
+		}
+	}
+	return otherColumns[record]
 }
 
 // The minimum widths of columns. If a column would have to be narrower, a less important column is
@@ -126,7 +112,7 @@ func (c *tableColumn) cell(i int) string {
 
 // columnsOf returns the columns for a record type, except those without a value in any row.
 func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
-	for _, column := range strings.Fields(tableColumns[t] + " " + idField) {
+	for _, column := range strings.Fields(tableColumns(t) + " " + idField) {
 		path, heading, found := strings.Cut(column, ":")
 		if !found {
 			heading = path

@@ -38,7 +38,7 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 		return nil // the call itself reports the error
 	}
 	h := &undoHint{call: c, companyID: companyID, flags: connectionFlags(cmd, r)}
-	if get, found := readOperationFor(c.Operation); found {
+	if get := readOperationFor(c.Operation); get != nil {
 		path := strings.TrimSuffix(c.request().Path, strings.TrimPrefix(c.Path, get.Path))
 		response, err := r.client.Do(ctx, client.Request{Method: get.Method, Path: path, Repeatable: true})
 		if err == nil { // a key that may not read gets a hint without values
@@ -48,19 +48,12 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 	return h
 }
 
-// readOperationFor returns the operation that reads the record that an update changes.
-func readOperationFor(op api.Operation) (api.Operation, bool) {
-	if op.Method != http.MethodPatch {
-		return api.Operation{}, false
+// readOperationFor returns the operation that reads the record that an update changes, or nil.
+func readOperationFor(op api.Operation) *api.Operation {
+	if k := recordKinds().Named(op.Noun.Name); k != nil && op.Method == http.MethodPatch {
+		return k.Get
 	}
-	parent := op.Path[:strings.LastIndex(op.Path, "/")] // for a path such as …/{feedbackId}/reply
-	for _, path := range []string{op.Path, parent} {
-		get, found := operationWhere(func(o api.Operation) bool { return o.Method == http.MethodGet && o.Path == path && !o.IsList() })
-		if found {
-			return get, true
-		}
-	}
-	return api.Operation{}, false
+	return nil
 }
 
 // connectionFlags returns the flags with which a later command finds the same service and key. If
@@ -122,21 +115,21 @@ func (h *undoHint) command(u *userCommands, op api.Operation, rest string) strin
 	return u.Command("%s%s%s", line, rest, h.flags)
 }
 
-// deleteOperationFor returns the operation that deletes a record that op creates.
-func deleteOperationFor(op api.Operation) (api.Operation, bool) {
-	record := strings.TrimPrefix(op.ID, "create_")
-	return operationWhere(func(o api.Operation) bool {
-		return o.Method == http.MethodDelete && (o.ID == "delete_"+record || o.ID == "revoke_"+record)
-	})
+// deleteOperationFor returns the operation that deletes a record that a create returns, or nil.
+func deleteOperationFor(op api.Operation) *api.Operation {
+	if k := recordKinds().Named(op.Noun.Name); k != nil && op.Effect == api.Create {
+		return k.Delete
+	}
+	return nil
 }
 
 func (h *undoHint) createUndo(u *userCommands, after map[string]json.RawMessage) string {
-	remove, found := deleteOperationFor(h.call.Operation)
+	remove := deleteOperationFor(h.call.Operation)
 	id := decodeString(after[idField])
-	if !found || id == "" {
+	if remove == nil || id == "" {
 		return ""
 	}
-	return "To undo: " + h.command(u, remove, " "+terminal.QuoteArgument(id))
+	return "To undo: " + h.command(u, *remove, " "+terminal.QuoteArgument(id))
 }
 
 // updateUndo returns a command that sets the fields to the values that they had before.

@@ -68,7 +68,7 @@ type thing struct {
 }
 
 func define[Out any](method, path string) api.Operation {
-	return api.Define(api.Spec{ID: "create_thing", Method: method, Path: path, Effect: api.Create, Summary: "Create"},
+	return api.Define(api.Spec{ID: "create_thing", Noun: api.Noun{Name: "thing"}, Method: method, Path: path, Effect: api.Create, Summary: "Create"},
 		func(context.Context, api.Caller, input) (out Out, err error) { return out, err })
 }
 

@@ -55,6 +55,8 @@ var actionsByOperation = map[string][]string{
 	"delete_plan_board":     {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
 	"list_plan_items":       {actionGetItem, queryIndexesAction},
 	"list_plan_live_items":  {actionGetItem},
+	"list_plan_versions":    {actionGetItem, actionQuery},
+	"rollback_plan_board":   {actionConditionCheck, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
 	"create_plan_item":      {actionPutItem, actionUpdateItem},
 
 	"get_optimise_goal":        {actionBatchGetItem},

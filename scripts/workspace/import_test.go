@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/jsonl"
+	"growthworkspace/scripts/workspace/tableconn"
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/table"
 )
 
@@ -243,4 +246,19 @@ func TestImportReportsChanges(t *testing.T) {
 			t.Errorf("import %q: the writer is %q, want %q: %v", test.flags, got, test.want, err)
 		}
 	}
+}
+
+// openTable connects to the running engine of a data folder and returns its table.
+func openTable(t *testing.T, data string) *table.Client {
+	t.Helper()
+	s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Table
 }

@@ -34,6 +34,7 @@ var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[plan.Board]():          "name publishedVersion:version publishedAt:published active publicKey",
 	reflect.TypeFor[plan.Item]():           "columnId:column title status publishedVersion:live sortOrder:order targetLabel:target slug",
 	reflect.TypeFor[plan.LiveItem]():       "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
+	reflect.TypeFor[plan.BoardVersion]():   "version publishedAt:published itemCount:items restores live",
 	reflect.TypeFor[plan.PublishedItem]():  "columnId:column title slug",
 	reflect.TypeFor[plan.ChangedItem]():    "columnId:column title changed slug",
 	reflect.TypeFor[feedback.Feedback]():   "postedAt:posted rating replyStatus:reply body source title sentiment flags appVersion:version",

@@ -376,7 +376,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		}},
 		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},
 		{"snapshot", func(ctx context.Context) error { _, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", nil); return err }},
-		{"versions", func(ctx context.Context) error { _, err := boards.Versions(ctx, s.CompanyID, "brd_1", "", 51); return err }},
+		{"versions", func(ctx context.Context) error {
+			_, err := boards.Versions(ctx, s.CompanyID, "brd_1", "", 51)
+			return err
+		}},
 	} {
 		ensure(c.name, c.do)
 	}

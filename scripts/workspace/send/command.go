@@ -267,6 +267,15 @@ func (c commands) services() ([]user.RemoteService, error) {
 	return services, err
 }
 
+// service returns the service of a command on one record, and prints which it is.
+func (c commands) service() (user.RemoteService, error) {
+	s, err := c.remote.Service()
+	if err == nil {
+		c.Note("using the API at %s", s.Name)
+	}
+	return s, err
+}
+
 // limitedList is the JSON of a list that has at most as many items of each company as --limit says.
 type limitedList struct {
 	Items   []record `json:"items"`
@@ -346,7 +355,7 @@ func (c commands) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.C
 				return terminal.NewCommandUsageError(cmd, "--confirmed-by: name the person who confirmed the text")
 			}
 		}
-		s, err := c.remote.Service()
+		s, err := c.service()
 		if err != nil {
 			return err
 		}
@@ -377,7 +386,7 @@ func (c commands) reportCommand(cmd *cobra.Command, outcome func(*cobra.Command)
 		if *claimID != noClaimText {
 			r.claimID = *claimID
 		}
-		s, err := c.remote.Service()
+		s, err := c.service()
 		if err != nil {
 			return err
 		}

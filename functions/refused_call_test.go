@@ -335,8 +335,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			_, err := company.NewStore(s.Table).GetMany(ctx, []string{s.CompanyID})
 			return err
 		}},
-		{"companies with due posts", func(ctx context.Context) error { _, err := posts.CompaniesWithDuePosts(ctx); return err }},
-		{"companies with claimed replies", func(ctx context.Context) error { _, err := replies.CompaniesWithClaimedReplies(ctx, "9"); return err }},
 		{"suspended companies", func(ctx context.Context) error {
 			_, err := s.Keys.SuspensionTimes(ctx, []string{s.CompanyID})
 			return err

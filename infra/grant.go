@@ -218,7 +218,7 @@ func (f Function) Statements() []Statement {
 		// IAM limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: indexLeadingKeys,
+			Resources: tableARNs(table.Indexes()...), LeadingKeys: indexLeadingKeys,
 		})
 	}
 	if f.ReadsStream() {

@@ -210,6 +210,11 @@ func TestClientPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	importCopies(t, s)
+	key := s.IssueKey(t)
+	for range 2 { // two versions more
+		callTool(t, s, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
+		callTool(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	}
 	c, _ := clientOf(t, s, client.WithCompany(s.CompanyID))
 	for _, op := range functions.Operations(nil) {
 		if !isPaged(op) {

@@ -34,8 +34,8 @@ func fixtureArgumentsWith(op api.Operation, more map[string]any) map[string]any 
 }
 
 // Ensure an operation accepts an Idempotency-Key if and only if it is not inherently idempotent.
-// Ensure only updates, deletes of single records, and publish accept an If-Match, and that all of
-// them do.
+// Ensure only updates, deletes of single records, publish and rollback accept an If-Match, and that
+// all of them do.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -43,7 +43,7 @@ func TestContractsOfWrites(t *testing.T) {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
 		changesOneRecord := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // whether the operation changes a single record
-		want := changesOneRecord || op.ID == "publish_plan_board"
+		want := changesOneRecord || op.ID == "publish_plan_board" || op.ID == "rollback_plan_board"
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		} else if got != honoursIfMatch(op) {
@@ -284,8 +284,12 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service would have to find a free slug
 	case "create_metric_definition":
 		args["key"] = fmt.Sprintf("growth.metric_%d", n)
-	case "publish_plan_board":
+	case "publish_plan_board", "rollback_plan_board":
 		s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", n), "status": "published"})
+		if op.ID == "rollback_plan_board" {
+			live := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}).JSON(t)["publishedVersion"].(float64)
+			args["version"] = live - 1 // the first versions may have been removed
+		}
 	case "claim_broadcast_post", "report_broadcast_post":
 		importFixture(t, s, args["postId"].(string)) // resets the claim, which another call may have ended or changed
 	case "claim_feedback_reply", "report_feedback_reply":

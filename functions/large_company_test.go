@@ -26,7 +26,8 @@ var largeCounts = map[string]int{"company": 1, "brand-kit": 1, "channel": 1, "si
 
 // listedTypes maps each list of importable records to their type, and to the property with the id of
 // the record under which it lists, if it has one. The lists of work and of points have tests of
-// their own: TestOperatorListsAreRight, and TestRoundTrip of functions/metrics.
+// their own: TestDuePosts of functions/broadcast, TestApprovedReplies of functions/feedback, and
+// TestRoundTrip of functions/metrics.
 var listedTypes = map[string][2]string{
 	"list_plan_boards": {"board"}, "list_plan_items": {"item", "roadmapId"}, "list_feedback": {"feedback"}, "list_metric_definitions": {"metric-definition"},
 	"list_optimise_sites": {"site"}, "list_optimise_goals": {"site-goal", "siteId"}, "list_optimise_audits": {"audit"}, "list_broadcast_plans": {"content-plan"},

@@ -12,11 +12,11 @@ import (
 )
 
 // honoursIfMatch reports whether a write operation supports If-Match: every update and delete of a
-// record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
-// ensures that all other writes refuse it.
+// record, the revocation of a key, publish, which compares the content, and rollback, which compares
+// the board. TestStatusMatrix ensures that all other writes refuse it.
 func honoursIfMatch(op api.Operation) bool {
 	o, _ := operationTable.Lookup(op.ID)
-	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
+	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board" || op.ID == "rollback_plan_board"
 }
 
 // Ensure a tool that writes either has the argument ifMatch or refuses it, and that a refused call

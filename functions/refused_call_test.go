@@ -332,8 +332,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			_, err := company.NewStore(s.Table).GetMany(ctx, []string{s.CompanyID})
 			return err
 		}},
-		{"companies with due posts", func(ctx context.Context) error { _, err := posts.CompaniesWithDuePosts(ctx); return err }},
-		{"companies with claimed replies", func(ctx context.Context) error { _, err := replies.CompaniesWithClaimedReplies(ctx, "9"); return err }},
 		{"suspended companies", func(ctx context.Context) error {
 			_, err := s.Keys.SuspensionTimes(ctx, []string{s.CompanyID})
 			return err
@@ -373,7 +371,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		}},
 		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},
 		{"snapshot", func(ctx context.Context) error { _, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", nil); return err }},
-		{"versions", func(ctx context.Context) error { _, err := boards.Versions(ctx, s.CompanyID, "brd_1"); return err }},
+		{"versions", func(ctx context.Context) error {
+			_, err := boards.Versions(ctx, s.CompanyID, "brd_1", "", 51)
+			return err
+		}},
 	} {
 		ensure(c.name, c.do)
 	}
@@ -386,7 +387,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		_, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", &first)
 		return err
 	})
-	ensure("rollback", func(ctx context.Context) error { _, err := boards.Rollback(ctx, s.CompanyID, "brd_1", 1); return err })
 	ensure("erasure", func(ctx context.Context) error {
 		_, err := company.NewStore(s.Table).Erase(ctx, s.CompanyID, nil)
 		return err

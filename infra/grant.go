@@ -55,6 +55,8 @@ var actionsByOperation = map[string][]string{
 	"delete_plan_board":     {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
 	"list_plan_items":       {actionGetItem, queryIndexesAction},
 	"list_plan_live_items":  {actionGetItem},
+	"list_plan_versions":    {actionGetItem, actionQuery},
+	"rollback_plan_board":   {actionConditionCheck, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
 	"create_plan_item":      {actionPutItem, actionUpdateItem},
 
 	"get_optimise_goal":        {actionBatchGetItem},
@@ -216,7 +218,7 @@ func (f Function) Statements() []Statement {
 		// IAM limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: indexLeadingKeys,
+			Resources: tableARNs(table.Indexes()...), LeadingKeys: indexLeadingKeys,
 		})
 	}
 	if f.ReadsStream() {

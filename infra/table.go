@@ -53,7 +53,7 @@ func tableResource() Object {
 		if i != table.Base {
 			indexes = append(indexes, append(Object{
 				{"IndexName", i.Name()}, {"KeySchema", keySchema(i)},
-				{"Projection", Object{{"ProjectionType", string(i.Projection())}}},
+				{"Projection", Object{{"ProjectionType", "ALL"}}},
 			}, throughput()...))
 		}
 	}

@@ -38,7 +38,7 @@ var claimedPostKind = claim.Kind[ClaimedPost]{
 	Name: "post", Prefix: posts.Prefix, ClaimedStatus: string(PostStatusPublishing),
 	Status: func(d ClaimedPost) string { return d.status() },
 	Key:    posts.Key,
-	KeysOf: ClaimedPost.indexKeys,
+	KeysOf: func(d ClaimedPost) table.Keys { return posts.Keys(d.Post) },
 	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, nil, PostStatusPublishing) },
 }
 
@@ -189,19 +189,6 @@ func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platfor
 		at := table.FirstSetTime(p.ScheduledFor, p.CreatedAt)
 		return p.isDue(now), at != nil && *at <= now
 	})
-}
-
-// CompaniesWithDuePosts returns the ids of the companies that have a due post. It includes
-// suspended companies. Only the operator may call it. It does not read records of companies without
-// a due post.
-func (s Store) CompaniesWithDuePosts(ctx context.Context) ([]string, error) {
-	return table.CompaniesWithWork(ctx, s.table, scheduledList, s.table.Now())
-}
-
-// CompaniesWithClaimedPosts is like CompaniesWithDuePosts, but for posts that were claimed at or
-// before claimedBefore, and for posts that are publishing without a claim.
-func (s Store) CompaniesWithClaimedPosts(ctx context.Context, claimedBefore string) ([]string, error) {
-	return table.CompaniesWithWork(ctx, s.table, publishingList, claimedBefore)
 }
 
 // partitionsWithStatus returns the partition of the posts with this platform and status. If

@@ -24,8 +24,6 @@ import (
 //	posts of platform, status   B#posts#<platform>#<status>  GSI2, merged when one of the two is given
 //	posts, all                  B#posts                      GSI3
 //	channels, all               B / channel#<id>             base; bounded, ordered in memory
-//	scheduled, all companies    operator#posts#scheduled     GSI6, sparse, by scheduledFor; only the operator
-//	claimed, all companies      operator#posts#publishing    GSI6, sparse, by claimedAt; only the operator
 //
 // Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts. Their times
 // are inverted, so that the newest comes first, and null comes last. A list of the posts in a range
@@ -78,29 +76,8 @@ func (p Post) indexKeys() (keys table.Keys) {
 	}
 	keys.GSI2 = table.Key{PK: postsByStatusPartition(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: sortKey}
 	keys.GSI3 = table.Key{PK: allPostsPartition(p.CompanyID), SK: sortKey}
-	switch {
-	case p.hasStatus(PostStatusScheduled) && p.ScheduledFor != nil:
-		keys.GSI6 = table.WorkKey(scheduledList, *p.ScheduledFor, p.CompanyID, p.ID)
-	case p.hasStatus(PostStatusPublishing): // without a claim
-		keys.GSI6 = table.WorkKey(publishingList, "", p.CompanyID, p.ID)
-	}
 	return keys
 }
-
-// indexKeys returns the index keys of a post that may be claimed.
-func (d ClaimedPost) indexKeys() table.Keys {
-	keys := posts.Keys(d.Post)
-	if d.hasStatus(PostStatusPublishing) && d.ClaimedAt != nil {
-		keys.GSI6 = table.WorkKey(publishingList, *d.ClaimedAt, d.CompanyID, d.ID)
-	}
-	return keys
-}
-
-// The names of the operator's lists of posts in GSI6.
-const (
-	scheduledList  = "posts#scheduled"
-	publishingList = "posts#publishing"
-)
 
 func postsOfIdeaPartition(companyID, ideaID string) string {
 	return table.Partition(companyID, area, "posts", "idea", ideaID)

@@ -88,19 +88,6 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *So
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
 
-// CompaniesWithApprovedReplies returns the ids of the companies that have a reply ready to post. It
-// includes suspended companies. Only the operator may call it. It does not read records of
-// companies without such a reply.
-func (s Store) CompaniesWithApprovedReplies(ctx context.Context) ([]string, error) {
-	return table.CompaniesWithWork(ctx, s.table, approvedList, "")
-}
-
-// CompaniesWithClaimedReplies is like CompaniesWithApprovedReplies, but for replies that were
-// claimed at or before claimedBefore, and for replies that are posting without a claim.
-func (s Store) CompaniesWithClaimedReplies(ctx context.Context, claimedBefore string) ([]string, error) {
-	return table.CompaniesWithWork(ctx, s.table, postingList, claimedBefore)
-}
-
 // StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and whose
 // outcome has not been reported, oldest claim first. The worker that claimed it has probably
 // crashed. See claim.Kind.ListStale.

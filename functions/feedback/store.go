@@ -21,8 +21,6 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	approved, all companies      GSI6   operator#replies#approved                  table.OperatorShards; only the operator
-//	posting, all companies       GSI6   operator#replies#posting, by claimedAt     table.OperatorShards; only the operator
 //
 // Every combination of source, sentiment and replyStatus has its own partitions, so a page never
 // reads records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
@@ -90,30 +88,10 @@ func keysOf(f Feedback) table.Keys {
 		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: sortKey}
 		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: sortKey}
 	}
-	switch {
-	case f.hasPostableReply():
-		keys.GSI6 = table.WorkKey(approvedList, "", f.CompanyID, f.ID)
-	case f.status() == ReplyStatusPosting: // without a claim
-		keys.GSI6 = table.WorkKey(postingList, "", f.CompanyID, f.ID)
-	}
 	return keys
 }
 
-// keysOfClaimed returns the keys of a record that may be claimed. Every change to such a record
-// must use it, because keysOf does not see the claim.
-func keysOfClaimed(p ClaimedReply) table.Keys {
-	keys := keysOf(p.Feedback)
-	if p.status() == ReplyStatusPosting && p.ClaimedAt != nil {
-		keys.GSI6 = table.WorkKey(postingList, *p.ClaimedAt, p.CompanyID, p.ID)
-	}
-	return keys
-}
-
-// The names of the operator's lists of replies in GSI6.
-const (
-	approvedList = "replies#approved"
-	postingList  = "replies#posting"
-)
+func keysOfClaimed(p ClaimedReply) table.Keys { return keysOf(p.Feedback) }
 
 // keyPart returns the key part for a nullable value.
 func keyPart[T ~string](value *T) string {

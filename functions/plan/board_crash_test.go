@@ -133,7 +133,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 			return err
 		},
 		"a rollback": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, err := store.Rollback(ctx, companyID, "brd_1", 1)
+			_, err := store.Rollback(ctx, companyID, "brd_1", 1, acceptAnyBoard)
 			return err
 		},
 		"a list of live items": func(ctx context.Context, store plan.Store, companyID string) error {
@@ -279,7 +279,7 @@ func TestManyChunks(t *testing.T) {
 				end = at + 1
 			}
 			ctx, store := crashingStore(t, transport, at, end)
-			_, err := store.Rollback(ctx, s.CompanyID, "brd_1", 1)
+			_, err := store.Rollback(ctx, s.CompanyID, "brd_1", 1, acceptAnyBoard)
 			if reached = transport.calls.Load() >= at; !reached {
 				if got, _ := liveItems(t, s, key, 100); err != nil || len(got) != total || got[total-1]["id"] != fmt.Sprintf("itm_%03d", total-1) {
 					t.Errorf("%d live items: %v", len(got), err)

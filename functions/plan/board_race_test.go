@@ -101,7 +101,7 @@ func TestBoardRaces(t *testing.T) {
 		"an earlier version comes back": {
 			prepare: addEmptiedBoard,
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				_, err := store.Rollback(ctx, companyID, boardID, 1)
+				_, err := store.Rollback(ctx, companyID, boardID, 1, acceptAnyBoard)
 				return err
 			},
 			allowed: func(o outcome) bool {

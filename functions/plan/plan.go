@@ -74,8 +74,20 @@ func Operations(t *table.Client) []api.Operation {
 			Errors:      []fault.Code{fault.Conflict},
 			Changes:     []change.Type{publishChange},
 			Summary:     "Publish a board",
-			Description: "Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it first.",
+			Description: "Shows visitors its items with status published and no others, all at once. Undo it with service_rollback_plan_board. Preview it first.",
 		}, s.publishBoard),
+		api.Define(api.Spec{
+			ID: "list_plan_versions", Method: "GET", Path: boardPath + "/versions", Scope: auth.PlanRead,
+			Summary:     "List the published versions of a board",
+			Description: "Newest first: each publish that changed something, and each rollback. The live one and the 50 before it are kept.",
+		}, s.listVersions),
+		api.Define(api.Spec{
+			ID: "rollback_plan_board", Noun: boardNoun, Method: "POST", Path: boardPath + "/rollback", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
+			Errors:      []fault.Code{fault.Conflict},
+			Changes:     []change.Type{publishChange},
+			Summary:     "Make an earlier version of a board live again",
+			Description: "Publishes its content as the next version, all at once. Items keep their edits; the next preview shows the difference.",
+		}, s.rollbackBoard),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,11 +115,22 @@ func TestRetention(t *testing.T) {
 		}
 		editBoard(t, s, key)
 	}
-	var refused *fault.Error
-	if _, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 32); !errors.As(err, &refused) || refused.Code != fault.NotFound {
-		t.Errorf("a rollback to a version that is gone: %v", err)
+	_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 32, acceptAnyBoard)
+	if err == nil || !strings.Contains(err.Error(), "no version 32; the oldest that is kept is version 33") {
+		t.Errorf("a rollback to a version that is gone: error %v, want that version 33 is the oldest", err)
 	}
-	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 33); err != nil || done.PublishedVersion != 84 {
+	units := func(limit int) table.Usage {
+		ctx, m := apitest.NewRequest(t)
+		page, err := store.Versions(ctx, s.CompanyID, "brd_1", "", limit)
+		if err != nil || len(page.Records) != limit || page.Records[0].Version != 83 {
+			t.Errorf("%d versions, want %d from version 83 on: %v", len(page.Records), limit, err)
+		}
+		return m.Usage()
+	}
+	if one, all := units(1), units(51); one != all || all.Read == 0 || all.Read > 5 || all.Write != 0 {
+		t.Errorf("units %+v and %+v, want the same, at most 5 read and none written", one, all)
+	}
+	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 33, acceptAnyBoard); err != nil || done.PublishedVersion != 84 {
 		t.Errorf("a rollback to the oldest version: %+v %v", done, err)
 	}
 }
@@ -142,11 +154,7 @@ func TestRetentionCrashes(t *testing.T) {
 		if (live == 55) != (err == nil) {
 			t.Errorf("died after %d calls: version %v, %v", calls, live, err)
 		}
-		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range versions {
+		for _, v := range allVersions(t, s, "brd_1") {
 			if _, err := plan.NewStore(s.Table).Snapshot(t.Context(), s.CompanyID, "brd_1", &v.Version); err != nil {
 				t.Errorf("died after %d calls: version %v: %v", calls, v.Version, err)
 			}
@@ -170,7 +178,7 @@ func TestVersionIsRemovedConcurrently(t *testing.T) {
 	apitest.SkipIfShort(t)
 	for name, use := range map[string]func(plan.Store, *apitest.Service) error{
 		"rollback": func(store plan.Store, s *apitest.Service) error {
-			_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+			_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard)
 			return err
 		},
 		"read": func(store plan.Store, s *apitest.Service) error {
@@ -251,9 +259,8 @@ func TestNewOnlyImportsVersion(t *testing.T) {
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 0 {
 		t.Fatalf("%d skipped, want none: %v", skipped, err)
 	}
-	versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_2")
-	if err != nil || len(versions) != 1 || versions[0].Version != 7 {
-		t.Errorf("versions %+v, want version 7 only: %v", versions, err)
+	if versions := allVersions(t, s, "brd_2"); len(versions) != 1 || versions[0].Version != 7 {
+		t.Errorf("versions %+v, want version 7 only", versions)
 	}
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 1 {
 		t.Errorf("%d skipped, %v", skipped, err)

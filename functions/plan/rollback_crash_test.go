@@ -37,15 +37,11 @@ func TestRollbackCrashes(t *testing.T) {
 		s, key, first, second := publishTwoVersions(t)
 		transport := &crashAfterTransport{next: http.DefaultTransport}
 		transport.callsLeft.Store(calls)
-		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard)
 		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 
 		state := func() string {
-			versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprint(versionTitles(t, s, 0), " of ", len(versions), " on ", callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"],
+			return fmt.Sprint(versionTitles(t, s, 0), " of ", len(allVersions(t, s, "brd_1")), " on ", callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"],
 				": ", callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": first})["publishedVersion"],
 				" ", callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": second})["publishedVersion"])
 		}
@@ -66,7 +62,7 @@ func TestRollbackCrashes(t *testing.T) {
 		if got := state(); got != want {
 			t.Errorf("after %d calls, published: %s, want %s", calls, got, want)
 		}
-		if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+		if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard); err != nil {
 			t.Error(err)
 		}
 		want = "[First] of 3 on 3: 3 2"
@@ -97,7 +93,7 @@ func TestRollbackLosesRace(t *testing.T) {
 		}}
 		transport.callNumber.Store(at)
 		slow := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
-		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
 		if reached = transport.calls.Load() >= at; !reached {
@@ -114,9 +110,8 @@ func TestRollbackLosesRace(t *testing.T) {
 				t.Errorf("before call %d: %s shows version %v on version %v of the board, whose items are %v", at, title, got, boardVersion, shown)
 			}
 		}
-		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
-		if err != nil || len(versions) != 4 || !versions[0].Live {
-			t.Errorf("before call %d: %+v %v", at, versions, err)
+		if versions := allVersions(t, s, "brd_1"); len(versions) != 4 || !versions[0].Live {
+			t.Errorf("before call %d: %+v", at, versions)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func boardPartition(companyID, boardID string, moreParts ...string) string {
 type storedBoard struct {
 	Board
 
+	Rev             int64   `store:"rev"`
 	SnapshotVersion *int64  `store:"snapshotVersion"`
 	SnapshotID      *string `store:"snapshotId"`
 	SnapshotChunks  *int64  `store:"snapshotChunks"`

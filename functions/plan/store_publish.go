@@ -10,7 +10,6 @@ import (
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/trail"
 )
 
 // Publish makes the board's published items visible, all at once. If the process crashes, visitors
@@ -148,7 +147,21 @@ type PublishPlan struct {
 	items   []storedItem
 	contentDiff
 
-	rollbackOf *int64 // the version that a rollback restores; nil for a publish
+	rollback *rollback // nil for a publish
+}
+
+// rollback is the part of a PublishPlan that only a rollback has.
+type rollback struct {
+	version  int64 // the version that it restores
+	boardRev int64 // the revision of the board that the caller's precondition was checked against
+}
+
+// restores returns the version that a rollback restores, or nil for a publish.
+func (p PublishPlan) restores() *int64 {
+	if p.rollback == nil {
+		return nil
+	}
+	return &p.rollback.version
 }
 
 // hasChanges reports whether the content differs from what is live.
@@ -217,6 +230,7 @@ const (
 	ifNoLease        = "attribute_not_exists(claim)"
 	ifSameLease      = "claim = :old"
 	ifOwnLease       = "claim = :claim"
+	ifSameRevision   = "rev = :rev"
 	ifEditedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
@@ -266,14 +280,14 @@ func (s Store) writeLeaseCheck(a publishAttempt) table.Write {
 }
 
 // rereadPlan is step 3 of Publish. It returns the attempt with the current board and items. Returns
-// errConflict when the content to publish has changed. A rollback skips that comparison, because
-// its content does not depend on the items.
+// errConflict when the content to publish has changed. The content of a rollback does not depend on
+// the items, but the board must be the one that its caller has checked.
 func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt, error) {
 	current, err := s.readPlan(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
 		return a, err
 	}
-	if a.rollbackOf == nil && current.digest != a.digest {
+	if a.rollback == nil && current.digest != a.digest || a.rollback != nil && current.board.Rev != a.rollback.boardRev {
 		return a, errConflict
 	}
 	a.board, a.items = current.board, current.items
@@ -337,25 +351,25 @@ const commitExpression = "SET publishedVersion = :version, publishedAt = :at, up
 	"REMOVE claim, claimAt ADD rev :one"
 
 // commit is step 5 of Publish. It points the board to the new snapshot. Returns errConflict when
-// the board no longer has the lease, or was edited at or after the time of this commit.
+// the board no longer has the lease, or was edited at or after the time of this commit, or at all
+// since the caller of a rollback checked it.
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunkCount := a.board, int64(len(a.chunks))
-	writes := []table.Write{
-		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitExpression, ifOwnLease+" AND "+ifEditedBefore, nil, table.Item{
-			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
-			":chunks": table.Number(chunkCount), ":digest": table.String(a.digest), ":one": table.Number(1),
-		}),
+	condition, values := ifOwnLease+" AND "+ifEditedBefore, table.Item{
+		":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
+		":chunks": table.Number(chunkCount), ":digest": table.String(a.digest), ":one": table.Number(1),
+	}
+	if a.rollback != nil {
+		condition, values[":rev"] = condition+" AND "+ifSameRevision, table.Number(a.rollback.boardRev)
+	}
+	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true),
+		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitExpression, condition, nil, values),
 		s.writeLiveVersion(b.CompanyID, b.ID, a.version, at),
 		s.writeVersion(b.CompanyID, b.ID, storedVersion{
-			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.rollbackOf,
+			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.restores(),
 			SnapshotID: a.lease, SnapshotChunks: chunkCount,
 		}),
-	}
-	if a.rollbackOf != nil {
-		writes = append(writes, trail.Writes(ctx, s.table, b.CompanyID, trail.Rollback,
-			trail.Details{BoardID: b.ID, Version: a.version, Restores: *a.rollbackOf})...)
-	}
-	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true), writes...))
+	))
 	if errors.Is(err, errConflict) {
 		if done, readErr := s.isCommitted(ctx, b, a.version, a.lease); done || readErr != nil {
 			return readErr

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
-// The delivery API and the command `workspace snapshot` read published versions of boards. No HTTP
-// operation uses them. The comment on Store lists the records and their keys.
+// The delivery API, the command `workspace snapshot` and the operations below read published
+// versions of boards. The comment on Store lists the records and their keys.
 //
 // The delivery API reads a board's live content with Snapshot. The board's record points to it:
 // snapshotVersion, snapshotId and snapshotChunks identify the records
@@ -33,13 +35,39 @@ type Snapshot struct {
 	Items       []SnapshotItem `json:"items"`       // in the board's order
 }
 
-// Version is one publish or rollback of a board.
-type Version struct {
-	Version     int64  `json:"version"`
-	PublishedAt string `json:"publishedAt"`
-	ItemCount   int64  `json:"itemCount"`
-	Restores    *int64 `json:"restores"` // the version that a rollback restored; null for a publish
-	Live        bool   `json:"live"`
+// BoardVersion is one publish or rollback of a board.
+type BoardVersion struct {
+	Version     int64  `json:"version" doc:"the number of the version"`
+	PublishedAt string `json:"publishedAt" format:"date-time" doc:"when it went live"`
+	ItemCount   int64  `json:"itemCount" doc:"how many items it shows"`
+	Restores    *int64 `json:"restores" doc:"the version whose content a rollback made live again; null for a publish"`
+	Live        bool   `json:"live" doc:"whether visitors see it now"`
+}
+
+type listVersionsInput struct {
+	BoardID string     `path:"boardId"`
+	Limit   int64      `query:"limit" default:"25" min:"1" max:"51"`
+	Cursor  api.Cursor `query:"cursor"`
+}
+
+func (s service) listVersions(ctx context.Context, caller api.Caller, in listVersionsInput) (api.List[BoardVersion], error) {
+	page, err := s.store.Versions(ctx, caller.CompanyID, in.BoardID, string(in.Cursor), int(in.Limit))
+	if err != nil {
+		return api.List[BoardVersion]{}, err
+	}
+	return api.NewList(page), nil
+}
+
+type rollbackBoardInput struct {
+	api.Idempotent
+	api.Condition
+
+	BoardID string `path:"boardId"`
+	Version int64  `json:"version" set:"required" min:"1" max:"9999999999" doc:"the version whose content becomes live again"`
+}
+
+func (s service) rollbackBoard(ctx context.Context, caller api.Caller, in rollbackBoardInput) (Publication, error) {
+	return s.store.Rollback(ctx, caller.CompanyID, in.BoardID, in.Version, func(b Board) error { return in.Condition.RequireMatch(b) })
 }
 
 // Snapshot returns the given version of a board, or the live one if `version` is nil. Returns
@@ -67,24 +95,21 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 	return shown, err
 }
 
-// Versions returns the versions of a board, newest first. It does not include versions that were
-// published in another table before an import. Returns fault.NotFound when the board does not exist
-// or was never published.
-func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Version, error) {
-	b, err := s.readPublishedBoard(ctx, companyID, boardID)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := s.readVersions(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Version, len(stored))
-	for n, v := range stored {
+// Versions returns a page of the versions of a board, newest first. It does not include versions
+// that were published in another table before an import. Returns fault.ErrNotFound when the board
+// does not exist.
+func (s Store) Versions(ctx context.Context, companyID, boardID, after string, limit int) (table.Page[BoardVersion], error) {
+	var b storedBoard
+	var stored []storedVersion
+	err := parallel.Both(
+		func() (err error) { b, err = s.readBoard(ctx, companyID, boardID); return err },
+		func() (err error) { stored, err = s.readVersions(ctx, companyID, boardID); return err },
+	)
+	newestFirst := func(v storedVersion) string { return fmt.Sprintf("%010d", versionMax-v.Version) }
+	return table.MapPage(table.PageOf(b.reachedVersions(stored), newestFirst, after, limit), func(v storedVersion) BoardVersion {
 		live := b.SnapshotID != nil && v.SnapshotID == *b.SnapshotID
-		out[len(stored)-1-n] = Version{v.Version, v.PublishedAt, v.ItemCount, v.Restores, live}
-	}
-	return out, nil
+		return BoardVersion{v.Version, v.PublishedAt, v.ItemCount, v.Restores, live}
+	}), err
 }
 
 // Rollback publishes the content of an earlier version as the next version, with the guarantees of
@@ -93,10 +118,17 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // since that version is visible again.
 //
 // A rollback can be repeated: if the content is already live, Changed is false, and the version and
-// its time stay the same. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict
-// when other callers kept editing or publishing the board.
-func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
-	return s.publishWithRetry(ctx, func() (PublishPlan, error) { return s.planRollback(ctx, companyID, boardID, version) })
+// its time stay the same. Returns fault.NotFound in the same cases as Snapshot, the error of check
+// for the board that the rollback would change, and fault.Conflict when other callers kept editing
+// or publishing the board.
+func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64, check func(Board) error) (Publication, error) {
+	return s.publishWithRetry(ctx, func() (PublishPlan, error) {
+		p, err := s.planRollback(ctx, companyID, boardID, version)
+		if err != nil {
+			return p, err
+		}
+		return p, check(p.board.Board)
+	})
 }
 
 // readPublishedBoard reads a board that has a live version.
@@ -164,17 +196,24 @@ func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, sn
 	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
 }
 
-// readVersion reads a version that the board has reached, or returns fault.NotFound.
-func (s Store) readVersion(ctx context.Context, b storedBoard, version int64) (storedVersion, error) {
-	errNoVersion := fault.New(fault.NotFound, "the board has no version %d; the live one and the %d before it are kept", version, versionsKept)
-	if version < 1 || version > *b.PublishedVersion {
-		return storedVersion{}, errNoVersion
+// readVersion reads a version that the board has reached, or returns fault.NotFound with a message
+// that names the oldest version.
+func (s Store) readVersion(ctx context.Context, b storedBoard, version int64) (v storedVersion, err error) {
+	err = fault.ErrNotFound
+	if version >= 1 && version <= *b.PublishedVersion {
+		v, err = table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	}
-	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
-	if errors.Is(err, fault.ErrNotFound) {
-		err = errNoVersion
+	if !errors.Is(err, fault.ErrNotFound) {
+		return v, err
 	}
-	return v, err
+	kept, err := s.readVersions(ctx, b.CompanyID, b.ID)
+	if err != nil {
+		return v, err
+	}
+	if kept = b.reachedVersions(kept); len(kept) == 0 {
+		return v, fault.New(fault.NotFound, "the board has no version %d; none is kept: the board was imported without its snapshot", version)
+	}
+	return v, fault.New(fault.NotFound, "the board has no version %d; the oldest that is kept is version %d", version, kept[0].Version)
 }
 
 // readVersionContent reads the snapshot of a version. Returns fault.NotFound when a publish has
@@ -191,27 +230,22 @@ func (s Store) readVersionContent(ctx context.Context, b storedBoard, v storedVe
 	return content, err
 }
 
-// readVersions reads the versions that the board has reached, oldest first.
-func (s Store) readVersions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
-	at := versionKey(b.CompanyID, b.ID, 0)
-	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
-		Partition: at.PK, Prefix: table.JoinKey(versionPrefix, b.ID, ""), Consistent: true,
+// readVersions reads the stored versions of a board, oldest first.
+func (s Store) readVersions(ctx context.Context, companyID, boardID string) ([]storedVersion, error) {
+	return table.ReadAll[storedVersion](ctx, s.table, table.Collection{
+		Partition: recordKey(companyID).PK, Prefix: table.JoinKey(versionPrefix, boardID, ""), Consistent: true,
 	})
-	reached := all[:0]
-	for _, v := range all {
-		if v.Version <= *b.PublishedVersion {
-			reached = append(reached, v)
-		}
-	}
-	return reached, err
+}
+
+// reachedVersions returns the versions that the board has reached. If an import has set the board
+// back to an earlier version, later ones are stored, too.
+func (b storedBoard) reachedVersions(stored []storedVersion) []storedVersion {
+	return slices.DeleteFunc(stored, func(v storedVersion) bool { return b.PublishedVersion == nil || v.Version > *b.PublishedVersion })
 }
 
 // planRollback is like PlanPublish, but takes the content from an earlier version instead of from
 // the items.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
-	if !id.Valid(BoardIDPrefix, boardID) {
-		return PublishPlan{}, fault.ErrNotFound
-	}
 	p, err := s.readPlan(ctx, companyID, boardID)
 	if err != nil {
 		return p, err
@@ -231,7 +265,7 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	if err != nil {
 		return p, err
 	}
-	p.rollbackOf = &version
+	p.rollback = &rollback{version, p.board.Rev}
 	p.contentDiff = p.content.diffFrom(live, p.board.PublishedVersion, p.items)
 	p.digest, err = p.content.digest()
 	return p, err

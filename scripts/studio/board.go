@@ -291,6 +291,27 @@ func (s *Studio) publish(v *pageRequest) *view {
 	}
 }
 
+// rollback makes the version of the form live again.
+func (s *Studio) rollback(v *pageRequest) *view {
+	board := v.r.PathValue("board")
+	back := url.Values{"board": {board}}
+	version, err := strconv.Atoi(v.r.PostForm.Get("version"))
+	if err != nil {
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "The form names no version."})
+	}
+	res := startCall(v, "plan:publish", "Go back to an earlier version",
+		bound(v.api.RollbackPlanBoard, client.RollbackPlanBoardInput{BoardID: board, Version: version}))
+	v.wait()
+	switch p := res.Value; {
+	case res.Failure != nil:
+		return v.redirectWithNotice("/roadmap", back, notice{Bad: true, Text: "Nothing was changed: " + res.Failure.Text()})
+	case !p.Changed:
+		return v.redirectWithNotice("/roadmap", back, notice{Text: "Visitors see this already: nothing had to be published."})
+	default:
+		return v.redirectWithNotice("/roadmap", back, notice{Text: fmt.Sprintf("Version %d is live again, as version %d.", version, p.PublishedVersion)})
+	}
+}
+
 // visitorPage sends the board as visitors see it, as a single HTML file that any web server can
 // serve.
 func (s *Studio) visitorPage(v *pageRequest) *view {

@@ -531,3 +531,38 @@ func TestRoadmapLarge(t *testing.T) {
 	checkContains(t, "a move on the second page", body, "Moved to Now.", "Item 151")
 	checkNotContains(t, "a move on the second page", body, "Item 1 ")
 }
+
+// Ensure the roadmap page can make the version before the live one live again, and says when a
+// version is gone.
+func TestRoadmapGoesBack(t *testing.T) {
+	t.Parallel()
+	w := newTestStudio(t)
+	id, items := w.createBoard(t, [2]string{"now", "One"})
+	path := "/roadmap?board=" + id
+	publish := func() {
+		t.Helper()
+		action, form := publishForm(t, w.page(t, path))
+		w.submit(t, action, form)
+	}
+	publish()
+	if strings.Contains(w.page(t, path), "/roadmap/rollback/") {
+		t.Error("the first version has nothing to go back to")
+	}
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[0], `{"title":"Two"}`)
+	publish()
+	goBack := func(previous, version string) string {
+		t.Helper()
+		m := regexp.MustCompile(`action="(/roadmap/rollback/[^"]*)" method="post"><input type="hidden" name="form" value="([^"]*)"><input type="hidden" name="version" value="([^"]*)"`).FindStringSubmatch(w.page(t, path))
+		if m == nil || m[3] != previous {
+			t.Fatalf("form %q, want one that goes back to version %s", m, previous)
+		}
+		_, body := w.submit(t, m[1], url.Values{"form": {m[2]}, "version": {version}})
+		return body
+	}
+	checkContains(t, "after the rollback", goBack("1", "1"), "Version 1 is live again, as version 3.")
+	live := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards/"+id+"/live", "").Items(t)
+	if len(live) != 1 || live[0]["title"] != "One" {
+		t.Errorf("visitors see %v, want One", live)
+	}
+	checkContains(t, "a version that is gone", goBack("2", "9"), "Nothing was changed: ", "the oldest that is kept is version 1")
+}

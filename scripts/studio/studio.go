@@ -229,6 +229,7 @@ func (s *Studio) handler(formToken string) http.Handler {
 	page("POST /reviews/{id}", s.reply)
 	page("GET /roadmap", s.roadmap)
 	page("POST /roadmap/publish/{board}", s.publish)
+	page("POST /roadmap/rollback/{board}", s.rollback)
 	handle("GET /roadmap/visitors/{board}", s.visitorPage)
 	page("GET /roadmap/items/{id}/move", s.movePage)
 	page("POST /roadmap/items/{id}/move", s.move)

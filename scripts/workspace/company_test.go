@@ -113,10 +113,7 @@ func TestUnknownCompany(t *testing.T) {
 		for _, args := range [][]string{
 			{"company", "suspend", id}, {"company", "resume", id}, {"company", "delete", id, "--yes"}, {"export", "--company", id}, {"import", "--company", id, "-"},
 			{"key", "issue", "--scopes", "all", "--company", id}, {"key", "list", "--company", id}, {"key", "rotate", "key_1", "--company", id},
-			{"due", "list", "--company", id}, {"due", "stuck", "--company", id}, {"due", "claim", "pst_1", "--company", id},
-			{"due", "retry", "pst_1", "--claim", "clm_1", "--company", id}, {"approved", "list", "--company", id},
-			{"approved", "posted", "fbk_1", "--claim", "none", "--company", id}, {"snapshot", "--board", "brd_1", "--company", id},
-			{"snapshot", "rollback", "--board", "brd_1", "--version", "1", "--company", id}, {"upgrade", "--company", id}, {"changes", "gap", "--company", id},
+			{"snapshot", "--board", "brd_1", "--company", id}, {"upgrade", "--company", id}, {"changes", "gap", "--company", id},
 			{"key", "revoke", "key_1", "--company", id}, {"key", "quota", "key_1", "--class", "read", "--limit", "1", "--company", id},
 		} {
 			requireContains(t, runRefused(t, 1, "", append(args, "--data", data)...), "no company \""+id+"\"", "workspace company list")

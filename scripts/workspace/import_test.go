@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/jsonl"
+	"growthworkspace/scripts/workspace/tableconn"
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/table"
 )
 
@@ -168,4 +171,19 @@ func TestImportNewOnly(t *testing.T) {
 		t.Errorf("imported and skipped %s, want one board each", got)
 	}
 	requireContains(t, exportOf(t, data, id), `"Stored"`, `"Fresh"`)
+}
+
+// openTable connects to the running engine of a data folder and returns its table.
+func openTable(t *testing.T, data string) *table.Client {
+	t.Helper()
+	s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Table
 }

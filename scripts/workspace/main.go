@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/operator"
+	"growthworkspace/scripts/workspace/send"
 	"growthworkspace/scripts/workspace/serve"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
@@ -96,6 +97,7 @@ DynamoDB's protocol.`,
 		}
 	}
 	users, developers := user.Commands(t, &table)
+	users = append(users, send.Commands(t, &table)...)
 	operators, server, changes := operator.Commands(t, &table), serve.Command(t, &table), operator.ChangesCommands(t, &table)
 	for _, c := range slices.Concat(operators, changes, []*cobra.Command{server}) {
 		table.Register(c.PersistentFlags())

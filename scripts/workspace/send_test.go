@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -68,8 +67,8 @@ func statusesOf(t *testing.T, data, companyID, kind, property string) map[string
 	return out
 }
 
-// Ensure the program's exit code and output decide what `due run` reports, both over the API and in
-// the table. Posts for other platforms must not be claimed.
+// Ensure the program's exit code and output decide what `due run` reports. Posts for other platforms
+// must not be claimed.
 func TestDueRun(t *testing.T) {
 	isolateUserFolders(t)
 	endings := []struct{ id, script, want, status string }{
@@ -102,100 +101,86 @@ func TestDueRun(t *testing.T) {
 	script += "esac\n"
 	lines = append(lines, duePostOn("push", "pst_other"), duePostOn("instagram", "pst_slow"))
 	s, data, companyID, key := startServerWithRecords(t, lines...)
-	for _, backend := range []string{"the API", "the table"} {
-		args := []string{"due", "run", "--parallel", "4"}
-		if backend == "the API" {
-			t.Setenv(keyVariable, key)
-			t.Setenv(urlVariable, s.BaseURL)
-		} else {
-			args = append(args, "--company", companyID, "--data", data)
-			if r := runCommand(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
-				t.Fatalf("import: exit code %d: %s", r.code, r.err)
-			}
-		}
-		r := runCommand(t, "", append(args, "--platform", "instagram", "--timeout", "10ms", "--", "sh", "-c", "sleep 600 & wait")...)
-		if r.code != 1 {
-			t.Errorf("over %s: exit code %d, want 1, because the program did not end: %s", backend, r.code, r.err)
-		}
-		requireContains(t, r.out, "pst_slow unknown: it ran longer than 10ms; the claim clm_")
-		requireContains(t, r.err, "nobody knows what happened to 1 of the posts")
-		r = runCommand(t, "", append(args, "--platform", "x", "--timeout", "10m", "--", "sh", "-c", script)...)
-		if r.code != 1 {
-			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", backend, r.code, r.err)
-		}
-		requireContains(t, r.err, "using "+backend, "nobody knows what happened to 11 of the posts", "due stuck --older 0s")
-		for _, e := range endings {
-			requireContains(t, r.out, e.want)
-		}
-		if n := strings.Count(r.out, "\n"); n != len(endings) {
-			t.Errorf("over %s: %d lines, want one for each of %d posts: %s", backend, n, len(endings), r.out)
-		}
-		if diff := cmp.Diff(want, statusesOf(t, data, companyID, "post", "status")); diff != "" {
-			t.Errorf("over %s: statuses (-want +got):\n%s", backend, diff)
-		}
+	useKey(t, s, key)
+	args := []string{"due", "run", "--parallel", "4"}
+	r := runCommand(t, "", append(args, "--platform", "instagram", "--timeout", "10ms", "--", "sh", "-c", "sleep 600 & wait")...)
+	if r.code != 1 {
+		t.Errorf("exit code %d, want 1, because the program did not end: %s", r.code, r.err)
+	}
+	requireContains(t, r.out, "pst_slow unknown: it ran longer than 10ms; the claim clm_")
+	requireContains(t, r.err, "nobody knows what happened to 1 of the posts")
+	r = runCommand(t, "", append(args, "--platform", "x", "--timeout", "10m", "--", "sh", "-c", script)...)
+	if r.code != 1 {
+		t.Errorf("exit code %d, want 1, because some outcomes are unknown: %s", r.code, r.err)
+	}
+	requireContains(t, r.err, "using the API at "+s.BaseURL, "nobody knows what happened to 11 of the posts", "due stuck --older 0s")
+	for _, e := range endings {
+		requireContains(t, r.out, e.want)
+	}
+	if n := strings.Count(r.out, "\n"); n != len(endings) {
+		t.Errorf("%d lines, want one for each of %d posts: %s", n, len(endings), r.out)
+	}
+	if diff := cmp.Diff(want, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }
 
-// Ensure `due` with a key lists, claims and reports over the API. It must print the same as with
-// the table, and refuse a company other than the key's.
-func TestDueOverAPI(t *testing.T) {
+// Ensure a worker can send a post and post a reply with commands only: list, claim, report. A claim
+// or report that the record's state does not allow ends with exit code 3.
+func TestDue(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"), duePostOn("push", "pst_2"),
+		`{"type":"post","record":{"id":"pst_3","platform":"x","body":"B","status":"scheduled","scheduledFor":"2999-01-01T00:00:00Z"}}`,
 		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
-	do := func(args ...string) map[string]any {
-		t.Helper()
-		r := runCommand(t, "", append(args, "--json")...)
-		var object map[string]any
-		if err := json.Unmarshal([]byte(r.out), &object); err != nil || r.code != 0 {
-			t.Fatalf("%v: exit code %d, %v: %s%s", args, r.code, err, r.out, r.err)
-		}
-		return object
+	useKey(t, s, key)
+	due := callJSON(t, "due", "list")
+	if diff := cmp.Diff([]string{"pst_2", "pst_1"}, resultIDs(t, due)); diff != "" || due["hasMore"] != false {
+		t.Errorf("more %v, due posts (-want +got):\n%s", due["hasMore"], diff)
 	}
-	if diff := cmp.Diff(runJSON(t, data, "", "due", "list", "--company", companyID), do("due", "list")); diff != "" {
-		t.Errorf("due posts (-table +API):\n%s", diff)
-	}
-	if list := do("due", "list", "--limit", "1"); len(resultIDs(t, list)) != 1 || list["hasMore"] != true {
+	requireContains(t, runCommand(t, "", "due", "list").out, "SCHEDULED FOR", "pst_1", companyID, "2020-01-01T00:00:00.000Z")
+	if list := callJSON(t, "due", "list", "--limit", "1"); len(resultIDs(t, list)) != 1 || list["hasMore"] != true {
 		t.Errorf("a list with one post: %v, want one and more to come", list)
 	}
-	claimed := do("due", "claim", "pst_1")
-	claimID := claimed["claimId"].(string)
-	stuck := do("due", "stuck", "--older", "0s")
-	if diff := cmp.Diff(runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID), stuck); diff != "" {
-		t.Errorf("stuck posts (-table +API):\n%s", diff)
+	claimed := callJSON(t, "due", "claim", "pst_1")
+	claimID, _ := claimed["claimId"].(string)
+	if diff := objectDifference(map[string]any{"id": "pst_1", "status": "publishing", "body": "B"}, claimed); diff != "" || !strings.HasPrefix(claimID, "clm_") {
+		t.Errorf("the claim is %q, claimed post (-want +got):\n%s", claimID, diff)
 	}
+	stuck := callJSON(t, "due", "stuck", "--older", "0s")
 	if diff := cmp.Diff(stuck["items"].([]any)[0], any(claimed)); diff != "" {
 		t.Errorf("the claimed post (-stuck +claim):\n%s", diff)
 	}
+	if stuck := callJSON(t, "due", "stuck"); len(resultIDs(t, stuck)) != 0 {
+		t.Errorf("stuck posts %v, want none: the claim is new", stuck)
+	}
+	requireContains(t, runCommand(t, "", "due", "stuck", "--older", "0s").out, "CLAIMED", "pst_1", claimID)
 	requireContains(t, runRefused(t, 3, "", "due", "claim", "pst_1"), "post pst_1: the post is publishing")
+	requireContains(t, runRefused(t, 3, "", "due", "claim", "pst_3"), "not due before 2999-01-01")
 	requireContains(t, runRefused(t, 3, "", "due", "retry", "pst_2", "--claim", claimID), "the post is scheduled")
-	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9"), `no post "pst_9"`)
-	if post := do("due", "failed", "pst_1", "--claim", claimID, "--reason", "locked"); post["status"] != "failed" {
+	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9"), "post pst_9: no such record")
+	if post := callJSON(t, "due", "failed", "pst_1", "--claim", claimID, "--reason", "locked"); post["status"] != "failed" {
 		t.Errorf("the post is %v, want failed", post["status"])
 	}
-	claimID = do("due", "claim", "pst_1")["claimId"].(string)
-	if post := do("due", "published", "pst_1", "--claim", claimID, "--external-id", "7", "--published-at", "2026-08-11T09:30:00Z"); post["status"] != "published" || post["publishedAt"] != "2026-08-11T09:30:00.000Z" {
+	claimID = callJSON(t, "due", "claim", "pst_1")["claimId"].(string)
+	if post := callJSON(t, "due", "published", "pst_1", "--claim", claimID, "--external-id", "7", "--published-at", "2026-08-11T09:30:00Z"); post["status"] != "published" || post["externalId"] != "7" || post["publishedAt"] != "2026-08-11T09:30:00.000Z" {
 		t.Errorf("the post is %v, want published at 09:30", post)
 	}
 	requireContains(t, runRefused(t, 2, "", "approved", "claim", "fbk_1"), "--confirmed-by: name the person")
-	reply := do("approved", "claim", "fbk_1", "--confirmed-by", "the support lead")
+	requireContains(t, runCommand(t, "", "approved", "list").out, "ADDRESS", "fbk_1", "reddit")
+	reply := callJSON(t, "approved", "claim", "fbk_1", "--confirmed-by", "the support lead")
 	if diff := objectDifference(map[string]any{"replyStatus": "posting", "replyBody": "Thanks", "confirmedBy": "the support lead"}, reply); diff != "" {
 		t.Errorf("claimed reply (-want +got):\n%s", diff)
 	}
-	if inTable := runJSON(t, data, "", "approved", "stuck", "--older", "0s", "--company", companyID)["items"].([]any)[0].(map[string]any); inTable["confirmedBy"] != "the support lead" {
-		t.Errorf("stored: confirmed by %v, want the support lead", inTable["confirmedBy"])
+	requireContains(t, runRefused(t, 3, "", "approved", "claim", "fbk_1", "--confirmed-by", "another"), "feedback fbk_1: the reply is posting")
+	if len(resultIDs(t, callJSON(t, "approved", "stuck", "--older", "0s"))) != 1 {
+		t.Error("the claimed reply is not stuck")
 	}
-	if len(do("approved", "stuck", "--older", "0s")["items"].([]any)) != 1 {
-		t.Error("the claimed reply is not stuck over the API")
-	}
-	if r := do("approved", "posted", "fbk_1", "--claim", reply["claimId"].(string)); r["replyStatus"] != "posted" {
+	if r := callJSON(t, "approved", "posted", "fbk_1", "--claim", reply["claimId"].(string)); r["replyStatus"] != "posted" {
 		t.Errorf("the reply is %v, want posted", r["replyStatus"])
 	}
-	if r := runCommand(t, "", "due", "list", "--company", "co_00000000000000000000000000"); r.code != 1 || !strings.Contains(r.err, "not_found") && !strings.Contains(r.err, "no post") {
+	if r := runCommand(t, "", "due", "list", "--company", "co_00000000000000000000000000"); r.code != 1 || !strings.Contains(r.err, "not_found") {
 		t.Errorf("another company: exit code %d, want 1 and not_found: %s", r.code, r.err)
 	}
-	requireContains(t, runRefused(t, 2, "", "due", "list", "--base-url", s.BaseURL, "--data", data), "--base-url cannot be combined with --data")
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", companyID, "--scopes", "broadcast:write")["key"].(string))
 	if r := runCommand(t, "", "due", "list"); r.code != 1 || !strings.Contains(r.err, "broadcast:send") {
 		t.Errorf("a key that cannot send: exit code %d, want 1 and the scope: %s", r.code, r.err)
@@ -206,8 +191,7 @@ func TestDueOverAPI(t *testing.T) {
 func TestStuckWithSlowClock(t *testing.T) {
 	isolateUserFolders(t)
 	s, _, _, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
+	useKey(t, s, key)
 	if r := runCommand(t, "", "due", "claim", "pst_1"); r.code != 0 {
 		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
 	}
@@ -220,34 +204,33 @@ func TestStuckWithSlowClock(t *testing.T) {
 	}
 }
 
-// Ensure `due` says whether it uses the API or the table. It uses the API with the key of a named
-// login, or with that of the default login if no company is named. It uses the table if a company
-// is named or a flag selects the table.
-func TestDueWithLogin(t *testing.T) {
+// Ensure `due` with several profiles lists and sends the posts of each profile's company. A command on
+// one record needs one profile, and suggests commands with it.
+func TestDueOfSeveralCompanies(t *testing.T) {
 	isolateUserFolders(t)
-	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
-	for _, login := range [][]string{{"login", "--base-url", s.BaseURL}, {"login", "--as", "sender", "--base-url", s.BaseURL}} {
-		if r := runCommand(t, key, login...); r.code != 0 {
-			t.Fatalf("%v: exit code %d: %s", login, r.code, r.err)
+	s, data, first, key := startServerWithRecords(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_3"))
+	second := companyWith(t, data, duePostOn("x", "pst_2"))
+	secondKey := runJSON(t, data, "", "key", "issue", "--company", second, "--scopes", "company:read,broadcast:send")["key"].(string)
+	for profile, key := range map[string]string{"client-1": key, "client-2": secondKey} {
+		if r := runCommand(t, key, "login", "--as", profile, "--base-url", s.BaseURL); r.code != 0 {
+			t.Fatalf("login: exit code %d: %s", r.code, r.err)
 		}
 	}
-	for _, c := range []struct{ args, want string }{
-		{"due list", "using the API at " + s.BaseURL},
-		{"due list --profile sender", "using the API at " + s.BaseURL},
-		{"due list --profile sender --company " + companyID, "using the API at " + s.BaseURL},
-		{"due list --company " + companyID + " --data " + data, "using the table: " + data},
-		{"due list --company all --data " + data, "using the table: " + data},
-	} {
-		r := runCommand(t, "", strings.Fields(c.args)...)
-		if r.code != 0 || !strings.Contains(r.out, "pst_1") {
-			t.Errorf("%s: exit code %d, want 0 and pst_1: %s%s", c.args, r.code, r.out, r.err)
-		}
-		requireContains(t, r.err, c.want)
+	list := callJSON(t, "due", "list", "--profile", "client-1,client-2", "--limit", "1")
+	if diff := cmp.Diff([]string{"pst_3", "pst_2"}, resultIDs(t, list)); diff != "" || list["hasMore"] != true {
+		t.Errorf("more %v, due posts (-want +got):\n%s", list["hasMore"], diff)
 	}
-	if r := runCommand(t, "", "due", "claim", "pst_1", "--profile", "sender"); !strings.Contains(r.out, "workspace due published pst_1 --claim clm_") || !strings.Contains(r.out, " --profile sender") {
-		t.Errorf("a claim suggests no report with the same profile: %s%s", r.out, r.err)
+	r := runCommand(t, "", "due", "claim", "pst_3", "--profile", "client-1")
+	requireContains(t, r.out, "workspace due published pst_3 --claim clm_", " --profile client-1")
+	r = runCommand(t, "", "due", "run", "--platform", "x", "--profile", "client-1", "--profile", "client-2", "--", "sh", "-c", "echo '{}'")
+	if r.code != 0 || r.out != "pst_1 sent\npst_2 sent\n" {
+		t.Errorf("exit code %d, want 0 and both posts sent: %s%s", r.code, r.out, r.err)
 	}
-	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "sender", "--data", data), "--profile cannot be combined with --data")
+	requireContains(t, r.err, "using the API at "+s.BaseURL+" with the key of the profile client-1", "with the key of the profile client-2")
+	requireContains(t, runCommand(t, "", "due", "stuck", "--older", "0s", "--profile", "client-2,client-1").out, "pst_3", first)
+	requireContains(t, runRefused(t, 2, "", "due", "claim", "pst_3", "--profile", "client-1,client-2"), "--profile: name one profile")
+	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "client-1,client-2", "--company", first), "--company: cannot be combined with several profiles")
+	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "client-1,client-1"), "names client-1 twice")
 }
 
 // Ensure `approved run` posts only what a person has confirmed: it refuses to run if there is
@@ -259,8 +242,7 @@ func TestApprovedRun(t *testing.T) {
 		return fmt.Sprintf(`{"type":"feedback","record":{"id":%q,"externalId":%q,"source":%q,"title":"Slow","body":"It is slow.","replyBody":"Thanks","replyStatus":"approved"}}`, id, id, source)
 	}
 	s, data, companyID, key := startServerWithRecords(t, approvedReply("fbk_1", "google_play"), approvedReply("fbk_2", "google_play"), approvedReply("fbk_3", "reddit"))
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
+	useKey(t, s, key)
 	run := []string{"approved", "run", "--source", "google_play"}
 	program := []string{"--", "sh", "-c", `read -r record; case $record in *'"id":"fbk_1"'*Thanks*confirmedBy*lead*) echo '{}';; *) echo '{"outcome":"failed"}';; esac`}
 	requireContains(t, runRefused(t, 2, "", append(run, program...)...), "a person confirms each text")
@@ -284,8 +266,7 @@ func TestApprovedRunAsks(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"type":"feedback","record":{"id":"fbk_%d","externalId":"%d","source":"reddit","priority":%d,"body":"Review %d","replyBody":"Reply %d","replyStatus":"approved"}}`, n, n, n, n, n))
 	}
 	s, data, companyID, key := startServerWithRecords(t, lines...)
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
+	useKey(t, s, key)
 	var out, errOut bytes.Buffer
 	root := rootCommand(&terminal.Terminal{In: strings.NewReader("n\ny\nno\n"), Out: &out, Err: &errOut, Interactive: true, Now: time.Now})
 	root.SetArgs([]string{"approved", "run", "--source", "reddit", "--", "sh", "-c", "echo '{}'"})
@@ -310,11 +291,8 @@ func TestApprovedRunAsksAgain(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := startServerWithRecords(t,
 		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
-	if r := runCommand(t, "", "approved", "claim", "fbk_1", "--company", companyID, "--data", data); r.code != 0 {
-		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
-	}
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
+	useKey(t, s, key)
+	callJSON(t, "approved", "claim", "fbk_1", "--confirmed-by", "the support lead")
 	for _, c := range []struct{ reply, want, status string }{{"n\n", "", "posting"}, {"y\n", "fbk_1 sent\n", "posted"}} {
 		var out, errOut bytes.Buffer
 		later := func() time.Time { return time.Now().Add(time.Hour) }
@@ -453,10 +431,8 @@ func TestDueRunThroughKills(t *testing.T) {
 		}
 	}
 	runOnce(killPoint{}) // sends the posts that no killed process had claimed
-	var stuck []string
-	for _, item := range runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID)["items"].([]any) {
-		stuck = append(stuck, item.(map[string]any)["id"].(string))
-	}
+	useKey(t, s, key)
+	stuck := resultIDs(t, callJSON(t, "due", "stuck", "--older", "0s"))
 	for id, status := range statusesOf(t, data, companyID, "post", "status") {
 		switch k.mu.Lock(); {
 		case received[id] > 1:
@@ -550,35 +526,12 @@ func TestDueRunWithoutResponse(t *testing.T) {
 	}
 }
 
-// Ensure `due run --every` on a data folder fails when the engine stops, so that a supervisor
-// starts it again.
-func TestDueRunWithoutEngine(t *testing.T) {
-	isolateUserFolders(t)
-	s, data, companyID, _ := startServerWithRecords(t, duePostOn("x", "pst_1"))
-	out, in := io.Pipe()
-	ended := make(chan int, 1)
-	logs := &lockedBuffer{}
-	go func() {
-		args := []string{"due", "run", "--platform", "x", "--every", "1h", "--company", companyID, "--data", data, "--", "sh", "-c", "echo '{}'"}
-		ended <- run(t.Context(), "workspace", args, strings.NewReader(""), in, logs)
-		_ = in.Close()
-	}()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "pst_1 sent\n" {
-		t.Fatalf("the first line: %q, %v, want that the post is sent: %s", line, err, logs)
-	}
-	s.stop(t)
-	if code := <-ended; code != 1 {
-		t.Errorf("exit code %d after the engine has stopped, want 1: %s", code, logs)
-	}
-}
-
 // Ensure `--on-unknown retry` runs the program again with the same claim once the claim is old
 // enough, and not before. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := startServerWithRecords(t, duePostOn("x", "pst_1"))
-	t.Setenv(keyVariable, key)
-	t.Setenv(urlVariable, s.BaseURL)
+	useKey(t, s, key)
 	records := filepath.Join(t.TempDir(), "records")
 	run := func(after time.Duration, script string) (out string, err error) {
 		var text bytes.Buffer
@@ -626,21 +579,19 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 func TestRunUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"due run":                                                    "--platform: must be one of x, instagram",
-		"due run --platform fax -- true":                             "--platform: must be one of x, instagram",
-		"due run --platform x":                                       "name the program and its arguments after --",
-		"due run --platform x true":                                  "name the program and its arguments after --",
-		"due run --platform x -- no-such-program-here":               "no-such-program-here",
-		"due run --platform x --every soon -- true":                  "--every: must be a length of time",
-		"due run --platform x --timeout 0s -- true":                  "--timeout: must be a length of time",
-		"due run --platform x --parallel 0 -- true":                  "--parallel: must be 1 to 64",
-		"due run --platform x --on-unknown hope -- true":             "--on-unknown: must be keep or retry",
-		"due run --platform x --company all -- true":                 "--company: name one company",
-		"approved run --source x -- true":                            "--source: must be one of app_store, google_play, reddit",
-		"approved run --source reddit -- true":                       "a person confirms each text",
-		"approved run --source reddit --every 1m -- true":            "unknown flag: --every",
-		"due run --platform x --confirmed-by somebody -- true":       "unknown flag: --confirmed-by",
-		"approved claim --company all --confirmed-by somebody fbk_1": "--company: name one company",
+		"due run":                                              "--platform: must be one of x, instagram",
+		"due run --platform fax -- true":                       "--platform: must be one of x, instagram",
+		"due run --platform x":                                 "name the program and its arguments after --",
+		"due run --platform x true":                            "name the program and its arguments after --",
+		"due run --platform x -- no-such-program-here":         "no-such-program-here",
+		"due run --platform x --every soon -- true":            "--every: must be a length of time",
+		"due run --platform x --timeout 0s -- true":            "--timeout: must be a length of time",
+		"due run --platform x --parallel 0 -- true":            "--parallel: must be 1 to 64",
+		"due run --platform x --on-unknown hope -- true":       "--on-unknown: must be keep or retry",
+		"approved run --source x -- true":                      "--source: must be one of app_store, google_play, reddit",
+		"approved run --source reddit -- true":                 "a person confirms each text",
+		"approved run --source reddit --every 1m -- true":      "unknown flag: --every",
+		"due run --platform x --confirmed-by somebody -- true": "unknown flag: --confirmed-by",
 	} {
 		r := runCommand(t, "", strings.Fields(args)...)
 		requireUsage(t, args, r)

@@ -6,45 +6,42 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"growthworkspace/functions/plan"
-	"growthworkspace/scripts/workspace/tableconn"
-	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/table"
 )
 
 // Ensure commands can list and read the published versions of a board, and roll back to one. The
 // versions contain only public fields.
 func TestSnapshot(t *testing.T) {
-	t.Parallel()
-	data := dataFolder(t)
-	id := companyWith(t, data,
+	isolateUserFolders(t)
+	s, data, id, _ := startServerWithRecords(t,
 		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`,
 		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}}`,
 		`{"type":"item","record":{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"B","status":"draft"}}`)
-	boardFlags := []string{"--company", id, "--board", "brd_1"}
+	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "plan:read,plan:publish")["key"].(string)
+	useKey(t, s, key)
+	board := []string{"--board", "brd_1"}
+	boardFlags := append(board, "--company", id)
 	do := func(args ...string) map[string]any {
 		t.Helper()
 		return runJSON(t, data, "", append(append([]string{"snapshot"}, args...), boardFlags...)...)
+	}
+	call := func(args ...string) map[string]any {
+		t.Helper()
+		return callJSON(t, append(append([]string{"snapshot"}, args...), board...)...)
 	}
 	doRefused := func(args ...string) string {
 		t.Helper()
 		return runRefused(t, 1, "", append(append(append([]string{"snapshot"}, args...), boardFlags...), "--data", data)...)
 	}
-	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
+	for _, args := range [][]string{{}, {"rollback", "--version", "1"}} {
 		requireContains(t, doRefused(args...), "board brd_1: the board was never published")
 	}
-	s := startServer(t, data) // the server keeps the engine running between the commands
 	publish := func(title string) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
 		if r := runCommand(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
 			t.Fatalf("import: exit code %d: %s", r.code, r.err)
 		}
-		if _, err := plan.NewStore(openTable(t, data)).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		callJSON(t, "api", "publish_plan_board", "brd_1")
 	}
 	publish("A")
 	publish("A2")
@@ -91,14 +88,14 @@ func TestSnapshot(t *testing.T) {
 	requireContains(t, doRefused("--version", "3"), "no version 3")
 	requireContains(t, doRefused("rollback", "--version", "3"), "no version 3")
 
-	if done := do("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
+	if done := call("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
 		t.Errorf("rollback %v, want a change of 1 item in version 3", done)
 	}
-	if done := do("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
+	if done := call("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
 		t.Errorf("a second rollback %v, want no change of version 3", done)
 	}
-	requireContains(t, runCommand(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, boardFlags...)...).out, "live in version 4 with the content of version 2")
-	versions := do("list")["items"].([]any)
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "rollback", "--version", "2"}, board...)...).out, "live in version 4 with the content of version 2")
+	versions := call("list")["items"].([]any)
 	if len(versions) != 4 {
 		t.Fatalf("%d versions, want 4: %v", len(versions), versions)
 	}
@@ -106,21 +103,5 @@ func TestSnapshot(t *testing.T) {
 	if diff := objectDifference(newest, versions[0].(map[string]any)); diff != "" {
 		t.Errorf("newest version (-want +got):\n%s", diff)
 	}
-	requireContains(t, runCommand(t, "", append([]string{"snapshot", "list", "--data", data}, boardFlags...)...).out, "VERSION", "live  content of version 2", "content of version 1")
-	s.stop(t)
-}
-
-// openTable connects to the running engine of a data folder and returns its table.
-func openTable(t *testing.T, data string) *table.Client {
-	t.Helper()
-	s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Table
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "list"}, board...)...).out, "VERSION", "live  content of version 2", "content of version 1")
 }

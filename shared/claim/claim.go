@@ -149,8 +149,7 @@ func FilterStale[T interface{ current() Claim }](claimed []T, claimedBefore stri
 // returns the position of a record, after which the next page starts.
 //
 // The query reads an index, which lags writes by milliseconds. If a listed record has since been
-// claimed or changed, claiming it fails. The query lists the records of one company.
-// table.CompaniesWithWork finds the companies that have such records.
+// claimed or changed, claiming it fails.
 func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
 	found := []T{}

@@ -255,10 +255,51 @@ var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId
 
 // PublishPlanBoard calls publish_plan_board: publish a board.
 //
-// Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it
-// first.
+// Shows visitors its items with status published and no others, all at once. Undo it with
+// service_rollback_plan_board. Preview it first.
 //
 // It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish and needs the scope plan:publish.
 func (c *Client) PublishPlanBoard(ctx context.Context, in PublishPlanBoardInput, options ...CallOption) (Publication, error) {
 	return call[Publication](ctx, c, publishPlanBoard, in, options)
+}
+
+// ListPlanVersionsInput is the input of ListPlanVersions.
+type ListPlanVersionsInput struct {
+	BoardID string           `json:"-" path:"boardId"`
+	Limit   Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 25
+	Cursor  Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+}
+
+var listPlanVersions = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/versions", repeatable: true, quota: "read"}
+
+// ListPlanVersions calls list_plan_versions: list the published versions of a board.
+//
+// Newest first: each publish that changed something, and each rollback. The live one and the 50 before it are kept.
+//
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/versions and needs the scope plan:read.
+func (c *Client) ListPlanVersions(ctx context.Context, in ListPlanVersionsInput, options ...CallOption) (Page[BoardVersion], error) {
+	return onePage[BoardVersion](ctx, c, listPlanVersions, in, options)
+}
+
+// AllPlanVersions calls ListPlanVersions for every page of the list. It stops at the first error.
+func (c *Client) AllPlanVersions(ctx context.Context, in ListPlanVersionsInput, options ...CallOption) iter.Seq2[BoardVersion, error] {
+	return allPages[BoardVersion](ctx, c, listPlanVersions, in, options)
+}
+
+// RollbackPlanBoardInput is the input of RollbackPlanBoard.
+type RollbackPlanBoardInput struct {
+	BoardID string `json:"-" path:"boardId"`
+	Version int    `json:"version"` // the version whose content becomes live again
+}
+
+var rollbackPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/rollback", hasBody: true, takesKey: true, quota: "publish"}
+
+// RollbackPlanBoard calls rollback_plan_board: make an earlier version of a board live again.
+//
+// Publishes its content as the next version, all at once. Items keep their edits; the next preview shows the
+// difference.
+//
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/rollback and needs the scope plan:publish.
+func (c *Client) RollbackPlanBoard(ctx context.Context, in RollbackPlanBoardInput, options ...CallOption) (Publication, error) {
+	return call[Publication](ctx, c, rollbackPlanBoard, in, options)
 }

@@ -94,6 +94,15 @@ type Publication struct {
 	UnchangedCount   int             `json:"unchangedCount"`   // how many items stayed as they were
 }
 
+// BoardVersion is a record in a response. A field that may be null is an Optional.
+type BoardVersion struct {
+	Version     int           `json:"version"`           // the number of the version
+	PublishedAt time.Time     `json:"publishedAt"`       // when it went live
+	ItemCount   int           `json:"itemCount"`         // how many items it shows
+	Restores    Optional[int] `json:"restores,omitzero"` // the version whose content a rollback made live again; null for a publish
+	Live        bool          `json:"live"`              // whether visitors see it now
+}
+
 // PlanStatus is one of the values below. A later version of the service may add values.
 type PlanStatus string
 

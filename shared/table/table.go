@@ -24,9 +24,9 @@ import (
 // Index is the base table or one of its indexes.
 type Index int
 
-// Base is the table itself. The others are its sparse, overloaded global secondary indexes. GSI6
-// contains the operator's lists (operator.go). The table has no local secondary indexes: they would
-// limit a collection to 10 GB and keep a partition from splitting under load.
+// Base is the table itself. The others are its sparse, overloaded global secondary indexes. The table
+// has no local secondary indexes: they would limit a collection to 10 GB and keep a partition from
+// splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -34,28 +34,14 @@ const (
 	GSI3
 	GSI4
 	GSI5
-	GSI6
 )
 
-// Indexes returns the global secondary indexes.
-func Indexes() []Index { return append(CompanyIndexes(), GSI6) }
-
-// CompanyIndexes returns the indexes in which every partition belongs to one company. Functions may
-// query only these.
-func CompanyIndexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
+// Indexes returns the global secondary indexes. Each of their partitions belongs to one company.
+func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
 
 // Name returns the name of the index in the table definition. It is empty for the base table.
 func (i Index) Name() string {
-	return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5", "gsi6"}[i]
-}
-
-// Projection returns which attributes of a record the index contains. GSI6 contains only the keys,
-// so a write that does not change them consumes no capacity of GSI6.
-func (i Index) Projection() types.ProjectionType {
-	if i == GSI6 {
-		return types.ProjectionTypeKeysOnly
-	}
-	return types.ProjectionTypeAll
+	return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5"}[i]
 }
 
 // PK returns the name of the partition-key attribute.
@@ -115,7 +101,7 @@ func KeyOf(item Item) Key {
 // zero, the record is not in that index.
 type Keys struct {
 	Key
-	GSI1, GSI2, GSI3, GSI4, GSI5, GSI6 Key
+	GSI1, GSI2, GSI3, GSI4, GSI5 Key
 }
 
 // Errors that this package defines. Its functions also return fault.ErrNotFound for a missing
@@ -145,7 +131,7 @@ func CreateTableInput(name string) *dynamodb.CreateTableInput {
 		if i != Base {
 			in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 				IndexName: aws.String(i.Name()), KeySchema: keySchema(i),
-				Projection: &types.Projection{ProjectionType: i.Projection()},
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
 			})
 		}
 	}

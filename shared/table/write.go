@@ -35,7 +35,7 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 }
 
 func (k Keys) addIndexKeysTo(item Item) {
-	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5, k.GSI6} {
+	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5} {
 		if i := GSI1 + Index(n); key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
 		}

@@ -35,7 +35,6 @@ const (
 	KeyRevoke      Act = "key_revoke"
 	KeyQuota       Act = "key_quota"
 	Import         Act = "import"
-	Rollback       Act = "snapshot_rollback"
 	Upgrade        Act = "upgrade"
 	ChangesGap     Act = "changes_gap"
 )
@@ -74,9 +73,6 @@ type Details struct {
 	ExpiresAt  *string        `json:"expiresAt,omitempty"` // of the new key
 	Class      string         `json:"class,omitempty"`
 	Limit      *int64         `json:"limit,omitempty"`
-	BoardID    string         `json:"boardId,omitempty"`
-	Version    int64          `json:"version,omitempty"`  // the version that is live now
-	Restores   int64          `json:"restores,omitempty"` // the version whose content a rollback made live again
 	Companies  int            `json:"companies,omitempty"`
 	Keys       int            `json:"keys,omitempty"`
 	Records    map[string]int `json:"records,omitempty"` // by area or type

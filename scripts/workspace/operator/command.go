@@ -99,27 +99,6 @@ func recordInTrail(ctx context.Context, s *tableconn.Session, companyID string, 
 	return running.End(ctx, details, err)
 }
 
-// explainStoreError adds the record's type and id to an error from a store. A conflict gets an exit
-// code of its own. An empty companyID means the company of the key.
-func explainStoreError(err error, what, recordID, companyID string) error {
-	var refused *fault.Error
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &refused):
-		return fmt.Errorf("%s %s: %w", what, recordID, err)
-	case errors.Is(err, fault.ErrNotFound):
-		owner := "company " + companyID
-		if companyID == "" {
-			owner = "the key's company"
-		}
-		return fmt.Errorf("no %s %q of %s", what, recordID, owner)
-	case refused.Code == fault.Conflict:
-		return terminal.NewConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
-	}
-	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
-}
-
 // keyAction makes cmd a command on one key of a company. Its first argument is the key's id.
 func (o *operatorCommands) keyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
 	return o.companyAction(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {

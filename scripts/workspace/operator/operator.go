@@ -1,7 +1,7 @@
 // Package operator implements the commands for operators. The commands manage companies and their
-// keys, show who did what, import and export records, dispatch posts and replies, and read or roll
-// back the published versions of a board. They open the table directly, without the API. The
-// commands that dispatch posts and replies can use the API instead if there is a key.
+// keys, show who did what, import and export records, and read the published versions of a board.
+// They open the table directly, without the API, except those that list versions and roll back to
+// one.
 package operator
 
 import (
@@ -15,7 +15,7 @@ import (
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
 	return []*cobra.Command{
-		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),
+		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.snapshotCommand(),
 		o.trailCommand(), o.upgradeCommand(),
 	}
 }

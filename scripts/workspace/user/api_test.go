@@ -39,7 +39,7 @@ func TestUndoOfWrites(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		_, found := undoTexts[op.ID]
 		switch {
-		case op.Effect == api.Read, op.Method == http.MethodDelete, op.ID == "publish_plan_board":
+		case op.Effect == api.Read, op.Method == http.MethodDelete, op.ID == "publish_plan_board", op.ID == "rollback_plan_board":
 			found = true
 		case op.Effect == api.Create:
 			found = deleteOperationFor(op) != nil

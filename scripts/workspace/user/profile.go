@@ -45,6 +45,33 @@ func (n *profileName) Set(text string) error {
 	return nil
 }
 
+// profileNames is the value of a flag that names one profile or more, separated by commas.
+type profileNames []profileName
+
+func (n *profileNames) String() string {
+	text := make([]string, len(*n))
+	for i, name := range *n {
+		text[i] = string(name)
+	}
+	return strings.Join(text, ",")
+}
+
+func (*profileNames) Type() string { return "names" }
+
+func (n *profileNames) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		var name profileName
+		if err := name.Set(part); err != nil {
+			return err
+		}
+		if slices.Contains(*n, name) {
+			return fmt.Errorf("names %s twice", name)
+		}
+		*n = append(*n, name)
+	}
+	return nil
+}
+
 // selectProfile returns the name of the profile that a command uses: the flag's value, the value of
 // WORKSPACE_PROFILE, or the default.
 func selectProfile(flag profileName) (name string, err error) {
@@ -170,7 +197,8 @@ func CompleteProfiles(cmd *cobra.Command) {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	complete := func(f *pflag.Flag) {
-		if _, ok := f.Value.(*profileName); ok {
+		switch f.Value.(type) {
+		case *profileName, *profileNames:
 			completeFlag(cmd, f.Name, names)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 // a dot between them.
 var otherColumns = map[reflect.Type]string{
 	reflect.TypeFor[plan.LiveItem]():       "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
+	reflect.TypeFor[plan.BoardVersion]():   "version publishedAt:published itemCount:items restores live",
 	reflect.TypeFor[plan.PublishedItem]():  "columnId:column title slug",
 	reflect.TypeFor[plan.ChangedItem]():    "columnId:column title changed slug",
 	reflect.TypeFor[feedback.ReplyClaim](): "claimedAt:claimed feedback.id claimId feedback.source:source feedback.replyBody:reply",

@@ -20,10 +20,9 @@ import (
 
 // undoHint tells a person at a terminal how to undo a write.
 type undoHint struct {
-	call      *operationCall
-	companyID string
-	flags     string                     // the flags of the connection, which the undo needs too
-	before    map[string]json.RawMessage // the record before an update; nil if it could not be read
+	call   *operationCall
+	flags  string                     // the flags of the connection, which the undo needs too
+	before map[string]json.RawMessage // the record before an update; nil if it could not be read
 }
 
 // prepareUndo returns the hint for a call, or nil if the call changes nothing or a program reads
@@ -33,11 +32,7 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 	if !u.Interactive || format.isJSON || format.csv || c.Effect == api.Read {
 		return nil
 	}
-	companyID, err := r.client.CompanyID(ctx)
-	if err != nil {
-		return nil // the call itself reports the error
-	}
-	h := &undoHint{call: c, companyID: companyID, flags: connectionFlags(cmd, r)}
+	h := &undoHint{call: c, flags: connectionFlags(cmd, r)}
 	if get := readOperationFor(c.Operation); get != nil {
 		path := strings.TrimSuffix(c.request().Path, strings.TrimPrefix(c.Path, get.Path))
 		response, err := r.client.Do(ctx, client.Request{Method: get.Method, Path: path, Repeatable: true})
@@ -92,7 +87,7 @@ func (h *undoHint) text(u *userCommands, body []byte) string {
 	switch c := h.call; {
 	case undoTexts[c.ID] != "":
 		return undoTexts[c.ID]
-	case c.ID == "publish_plan_board":
+	case c.ID == "publish_plan_board" || c.ID == "rollback_plan_board":
 		return h.publishUndo(u, body)
 	case c.Method == http.MethodDelete:
 		return "This cannot be undone. An operator can import the record from an earlier export."
@@ -216,5 +211,5 @@ func (h *undoHint) publishUndo(u *userCommands, body []byte) string {
 	if done.PublishedVersion == 1 {
 		return "To undo: set the items to a status other than published, and publish again."
 	}
-	return "To undo, an operator runs: " + u.Command("snapshot rollback --company %s --board %s --version %d", h.companyID, done.BoardID, done.PublishedVersion-1)
+	return "To undo: " + u.Command("api rollback_plan_board %s --version %d%s", done.BoardID, done.PublishedVersion-1, h.flags)
 }

@@ -1,4 +1,4 @@
-package operator
+package send
 
 import (
 	"cmp"
@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os/exec"
-	"os/user"
+	osuser "os/user"
 	"slices"
 	"strings"
 	"sync"
@@ -15,27 +16,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"growthworkspace/functions/broadcast"
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/fault"
+	"growthworkspace/scripts/workspace/user"
+	"growthworkspace/shared/client"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/timestamp"
 )
 
-// sendingSteps contains the steps in which `due run` and `approved run` differ.
-type sendingSteps[S, R, C any] struct {
-	idOf        func(R) string
-	claimOf     func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
-	format      func(R) string                             // the text that a person confirms; nil if no confirmation is needed
-	formatClaim func(C) string                             // like format, for a claimed record
-	reportSent  func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	reportFail  func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	giveBack    func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // ends a claim if nothing was sent
-}
-
 // sendFlags are the values of the flags of `due run` and `approved run`.
 type sendFlags struct {
-	company, target, onUnknown, every, timeout, confirmedBy string
-	parallel                                                int
+	target, onUnknown, every, timeout, confirmedBy string
+	parallel                                       int
 
 	interval, programTimeout time.Duration // every and timeout, parsed
 }
@@ -48,48 +40,49 @@ const (
 )
 
 // runCommand makes cmd a command that claims records, runs a program on each, and reports what
-// happened. targetFlag is the flag that names the platform or source. targets are its values.
-func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag string, targets []string) *cobra.Command {
+// happened.
+func (c commands) runCommand(cmd *cobra.Command) *cobra.Command {
 	f, flags := &sendFlags{}, cmd.Flags()
-	flags.StringVar(&f.company, "company", "", "the company's `id` (default: the key's company)")
-	flags.StringVar(&f.target, targetFlag, "", "what the program can send to: `"+strings.Join(targets, "|")+"`")
+	flags.StringVar(&f.target, c.target, "", "what the program can send to: `"+strings.Join(c.targets, "|")+"`")
 	flags.IntVar(&f.parallel, "parallel", 1, fmt.Sprintf("the most `programs` that run at once, 1 to %d", parallelMax))
 	flags.StringVar(&f.timeout, "timeout", "2m", "end a program that runs longer than this `duration`; nobody knows then what it sent")
 	flags.StringVar(&f.onUnknown, "on-unknown", unknownKeep, "keep: a claim stays if nobody knows what was sent; `retry`: run the program again later, with the same claim")
-	if w.sending.format == nil {
+	if c.format == nil {
 		flags.StringVar(&f.every, "every", "", "look again after this `duration`, such as 1m, until the command is stopped")
 	} else {
 		flags.StringVar(&f.confirmedBy, "confirmed-by", "", "do not ask: the `name` of the person who confirmed the texts")
 	}
 	cmd.Args = cobra.ArbitraryArgs // the program and its arguments; checked below
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.check(cmd, args, targetFlag, targets); err != nil {
+		if err := f.check(cmd, args, c.target, c.targets); err != nil {
 			return err
 		}
-		if w.sending.format != nil && f.confirmedBy == "" {
+		if c.format != nil && f.confirmedBy == "" {
 			switch {
-			case !w.Interactive:
+			case !c.Interactive:
 				return terminal.NewCommandUsageError(cmd, "a person confirms each text: run it at a terminal, or name the person with --confirmed-by")
 			case f.parallel > 1:
 				return terminal.NewCommandUsageError(cmd, "--parallel: needs --confirmed-by, because there is one terminal to ask at")
 			}
 		}
-		return w.withRecordAccess(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", nil, func(ctx context.Context, p recordAccess[S]) error {
-			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, access: p}
-			r.sender = sender{program: args, timeout: f.programTimeout, errOut: lockedWriter{&r.mu, w.Err}}
-			if w.sending.format != nil {
-				r.confirmedBy = cmp.Or(f.confirmedBy, userName())
-				w.Note("the texts are confirmed by %s", terminal.EscapeControls(r.confirmedBy))
-			}
-			return r.run(ctx)
-		})
+		services, err := c.services()
+		if err != nil {
+			return err
+		}
+		r := &sendRun{commands: c, flags: *f, services: services}
+		r.sender = sender{program: args, timeout: f.programTimeout, errOut: lockedWriter{&r.mu, c.Err}}
+		if c.format != nil {
+			r.confirmedBy = cmp.Or(f.confirmedBy, userName())
+			c.Note("the texts are confirmed by %s", terminal.EscapeControls(r.confirmedBy))
+		}
+		return r.run(cmd.Context())
 	}
 	return cmd
 }
 
 // userName returns the name of the user who runs this program and confirms at the terminal.
 func userName() string {
-	if who, err := user.Current(); err == nil && who.Username != "" {
+	if who, err := osuser.Current(); err == nil && who.Username != "" {
 		return who.Username
 	}
 	return "somebody at a terminal"
@@ -103,8 +96,6 @@ func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, 
 		return terminal.NewCommandUsageError(cmd, "--parallel: must be 1 to %d", parallelMax)
 	case f.onUnknown != unknownKeep && f.onUnknown != unknownRetry:
 		return terminal.NewCommandUsageError(cmd, "--on-unknown: must be keep or retry")
-	case f.company == everyCompany:
-		return terminal.NewCommandUsageError(cmd, "--company: name one company")
 	case cmd.ArgsLenAtDash() != 0 || len(args) == 0:
 		return terminal.NewCommandUsageError(cmd, "name the program and its arguments after --")
 	}
@@ -124,11 +115,11 @@ func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, 
 }
 
 // sendRun is one run of `due run` or `approved run`.
-type sendRun[S, R, C any] struct {
-	workerCommands[S, R, C]
+type sendRun struct {
+	commands
 
 	flags       sendFlags
-	access      recordAccess[S]
+	services    []user.RemoteService
 	sender      sender
 	confirmedBy string
 
@@ -161,7 +152,7 @@ type sendResult struct {
 
 // run sends the records that are ready, once or periodically. When it is told to stop, it first
 // finishes the records that it has claimed.
-func (r *sendRun[S, R, C]) run(ctx context.Context) error {
+func (r *sendRun) run(ctx context.Context) error {
 	for {
 		err := r.sendReady(ctx)
 		if ctx.Err() != nil || r.flags.interval == 0 {
@@ -178,40 +169,52 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 }
 
 // unknownError returns an error if the outcome of any record is unknown.
-func (r *sendRun[S, R, C]) unknownError() error {
+func (r *sendRun) unknownError() error {
 	if r.unknown == 0 {
 		return nil
 	}
-	return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns, r.stuckCommandLine())
+	lines := make([]string, len(r.services))
+	for n, s := range r.services {
+		lines[n] = "`" + r.stuckCommandLine(s) + "`"
+	}
+	return fmt.Errorf("nobody knows what happened to %d of the %s: %s lists them", r.unknown, r.nouns, strings.Join(lines, " or "))
 }
 
-// stuckCommandLine returns the command line that lists the claimed records.
-func (r *sendRun[S, R, C]) stuckCommandLine() string {
-	return r.suggest(r.access, r.flags.company, "%s stuck --older 0s", r.readyWord)
+// stuckCommandLine returns the command line that lists the claimed records of a company.
+func (r *sendRun) stuckCommandLine(s user.RemoteService) string {
+	return r.Command("%s stuck --older 0s%s", r.ready, s.Arguments)
 }
 
 // sendPageSize is the number of records in one page of the list.
 const sendPageSize = 50
 
-// sendReady sends each ready record once. If the program gives a record back, the record stays
-// ready for the next run. Once ctx is done, sendReady claims no more records and returns no error.
-func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
+// sendReady sends each ready record of each company once. If the program gives a record back, the
+// record stays ready for the next run. Once ctx is done, sendReady claims no more records and
+// returns no error. A failure of one company does not keep those of another from being sent.
+func (r *sendRun) sendReady(ctx context.Context) error {
+	var problems []error
+	for _, s := range r.services {
+		problems = append(problems, r.sendReadyOf(ctx, s))
+	}
+	return errors.Join(problems...)
+}
+
+func (r *sendRun) sendReadyOf(ctx context.Context, s user.RemoteService) error {
 	if r.flags.onUnknown == unknownRetry {
-		if err := r.resendStuck(ctx); err != nil {
+		if err := r.resendStuck(ctx, s); err != nil {
 			return err
 		}
 	}
-	company := r.access.company()
-	for after := ""; ctx.Err() == nil; {
-		page, err := r.listReady(r.access.store, ctx, company, r.flags.target, after, sendPageSize)
+	for cursor := ""; ctx.Err() == nil; {
+		records, next, err := r.listReady(ctx, s, r.flags.target, cursor, sendPageSize)
 		if err != nil {
-			return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
+			return ignoreIfEnded(ctx, err)
 		}
-		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, page.Records[n]) })
+		err = parallel.Do(len(records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, s, records[n]) })
 		if err != nil {
 			return err
 		}
-		if after = page.Next; after == "" {
+		if cursor = next; cursor == "" {
 			break
 		}
 	}
@@ -235,27 +238,23 @@ const stuckMargin = time.Minute
 // probably exited. The claim stays the same, so the platform recognises a record that it already
 // has. At a terminal, the person confirms each of these records, too, because another program or
 // person may have created the claim.
-func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
-	before := timestamp.Format(r.Now().Add(-r.flags.programTimeout - stuckMargin))
-	stuck, err := r.listStuck(r.access.store, ctx, r.access.company(), before)
+func (r *sendRun) resendStuck(ctx context.Context, s user.RemoteService) error {
+	stuck, err := r.listStuck(ctx, s, timestamp.Format(r.Now().Add(-r.flags.programTimeout-stuckMargin)))
 	if err != nil {
-		return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
+		return ignoreIfEnded(ctx, err)
 	}
-	stuck = slices.DeleteFunc(stuck, func(c C) bool {
-		_, claimID, target := r.sending.claimOf(c)
-		return claimID == "" || target != r.flags.target
-	})
+	stuck = slices.DeleteFunc(stuck, func(claimed record) bool { return claimed.claimID() == "" || claimed.target() != r.flags.target })
 	return parallel.Do(len(stuck), r.flags.parallel, func(n int) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if r.sending.format != nil {
-			text := "Nobody knows whether this reply was posted.\n\n" + r.sending.formatClaim(stuck[n])
+		if r.format != nil {
+			text := "Nobody knows whether this reply was posted.\n\n" + r.format(stuck[n])
 			if yes, err := r.confirm(text); err != nil || !yes || ctx.Err() != nil {
 				return err
 			}
 		}
-		return r.sendAndReport(ctx, stuck[n], true)
+		return r.sendAndReport(ctx, s, stuck[n], true)
 	})
 }
 
@@ -263,43 +262,42 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 // terminal does not confirm the text, or if another program claims the record first. Once the
 // request for the claim has started, it is not interrupted. Otherwise the service might have
 // created the claim, and nothing would send the record.
-func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
+func (r *sendRun) claimAndSend(ctx context.Context, s user.RemoteService, ready record) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	recordID, shownText := r.sending.idOf(record), ""
-	if r.sending.format != nil {
-		shownText = r.sending.format(record)
+	shownText := ""
+	if r.format != nil {
+		shownText = r.format(ready)
 		if yes, err := r.confirm(shownText); err != nil || !yes || ctx.Err() != nil {
 			return err
 		}
 	}
-	claimed, err := r.claim(r.access.store, context.WithoutCancel(ctx), r.access.company(), recordID, r.confirmedBy)
-	var refused *fault.Error
-	if errors.As(err, &refused) && (refused.Code == fault.Conflict || errors.Is(err, fault.ErrNotFound)) {
+	claimed, err := r.claimRecord(context.WithoutCancel(ctx), s, ready.ID, r.confirmedBy)
+	var refused *client.Error
+	switch {
+	case errors.As(err, &refused) && (refused.Code == client.CodeConflict || refused.Code == client.CodeNotFound):
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.Note("%s: not claimed: %s", recordID, strings.Join(refused.Messages, "; "))
+		r.Note("%s: not claimed: %s", ready.ID, strings.Join(refused.Messages, "; "))
 		return nil
-	}
-	switch {
-	case err != nil && isRefusal(err):
-		return explainStoreError(err, r.noun, recordID, r.flags.company)
+	case isRefusal(err):
+		return s.ExplainRecord(err, r.noun, ready.ID)
 	case err != nil: // the claim may exist
-		return fmt.Errorf("%w; if it is claimed, nothing sends it, and `%s` lists it", explainStoreError(err, r.noun, recordID, r.flags.company), r.stuckCommandLine())
+		return fmt.Errorf("%s %s: %w; if it is claimed, nothing sends it, and `%s` lists it", r.noun, ready.ID, s.Explain(err), r.stuckCommandLine(s))
 	}
-	if r.sending.format != nil {
-		if text := r.sending.formatClaim(claimed); text != shownText { // the record was changed and approved again since it was listed
+	if r.format != nil {
+		if text := r.format(claimed); text != shownText { // the record was changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
-				return errors.Join(err, r.reportOutcome(ctx, claimed, senderReport{outcome: outcomeRetry}))
+				return errors.Join(err, r.reportOutcome(ctx, s, claimed, senderReport{outcome: outcomeRetry}))
 			}
 		}
 	}
-	return r.sendAndReport(ctx, claimed, false)
+	return r.sendAndReport(ctx, s, claimed, false)
 }
 
 // confirm shows text and asks whether to post it. With --confirmed-by it does not ask.
-func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
+func (r *sendRun) confirm(text string) (yes bool, err error) {
 	if r.flags.confirmedBy != "" {
 		return true, nil
 	}
@@ -311,43 +309,37 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 // unknown outcome. The record is then neither given back nor reported as failed, because either
 // would allow a new claim. The new claim would have a different id, so the platform would not
 // recognise a record that it already has.
-func (r *sendRun[S, R, C]) sendAndReport(ctx context.Context, claimed C, isResend bool) error {
+func (r *sendRun) sendAndReport(ctx context.Context, s user.RemoteService, claimed record, isResend bool) error {
 	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
 	case isResend && done.outcome == outcomeRetry:
 		done = senderReport{outcome: outcomeUnknown, problem: "it sent nothing now, but may have before"}
 	case isResend && done.outcome == outcomeFailed:
-		done = senderReport{outcome: outcomeUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
+		done = senderReport{outcome: outcomeUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+done.printed.failureReason, ": ")}
 	}
-	return r.reportOutcome(ctx, claimed, done)
+	return r.reportOutcome(ctx, s, claimed, done)
 }
 
-// reportOutcome reports the outcome of the program to the store. If the outcome is unknown, or if
+// reportOutcome reports the outcome of the program to the service. If the outcome is unknown, or if
 // the report is not accepted, the claim stays.
-func (r *sendRun[S, R, C]) reportOutcome(ctx context.Context, claimed C, done senderReport) error {
-	recordID, claimID, _ := r.sending.claimOf(claimed)
-	company, s := r.access.company(), r.access.store
-	line := sendResult{ID: recordID, ClaimID: claimID}
-	report := func(context.Context) (C, error) { return claimed, nil }
+func (r *sendRun) reportOutcome(ctx context.Context, s user.RemoteService, claimed record, done senderReport) error {
+	line := sendResult{ID: claimed.ID, ClaimID: claimed.claimID()}
+	ended := done.printed
 	switch done.outcome {
 	case outcomeSent:
-		line.Outcome, line.ExternalID, line.ExternalURL = "sent", done.printed.ExternalID, done.printed.ExternalURL
-		report = func(ctx context.Context) (C, error) {
-			return r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
-		}
+		line.Outcome, ended.outcome = "sent", r.sent
+		line.ExternalID, line.ExternalURL = textOrNil(ended.externalID), textOrNil(ended.externalURL)
 	case outcomeFailed:
-		line.Outcome, line.Problem = "failed", done.printed.FailureReason
-		report = func(ctx context.Context) (C, error) {
-			return r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
-		}
+		line.Outcome, line.Problem, ended.outcome = "failed", textOrNil(ended.failureReason), outcomeFailedWord
 	case outcomeRetry:
-		line.Outcome, line.Problem = "retry", textOrNil(done.problem)
-		report = func(ctx context.Context) (C, error) { return r.sending.giveBack(s, ctx, company, recordID, claimID) }
+		line.Outcome, line.Problem, ended.outcome = "retry", textOrNil(done.problem), r.givenBack
 	case outcomeUnknown:
 		line.Outcome, line.Problem = "unknown", &done.problem
+		return r.printResult(line)
 	}
-	if err := r.repeatReport(ctx, report); err != nil {
-		line.Problem = new(fmt.Sprintf("%s, but the report was not accepted: %v", line.Outcome, explainStoreError(err, r.noun, recordID, "")))
+	ended.claimID = claimed.claimID()
+	if err := r.repeatReport(ctx, s, claimed.ID, ended); err != nil {
+		line.Problem = new(fmt.Sprintf("%s, but the report was not accepted: %v", line.Outcome, s.ExplainRecord(err, r.noun, claimed.ID)))
 		line.Outcome = "unknown"
 	}
 	return r.printResult(line)
@@ -363,10 +355,13 @@ const (
 // repeatReport retries a report until the service accepts or refuses it, or until reportPeriod is
 // over. Repeating a report is safe, and only this process knows the outcome. A signal to stop does
 // not interrupt an attempt, but it ends the pause between two attempts.
-func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
+func (r *sendRun) repeatReport(ctx context.Context, s user.RemoteService, recordID string, ended report) error {
+	if reason := []rune(ended.failureReason); len(reason) > broadcast.ReasonChars { // a platform's message may be long
+		ended.failureReason = string(reason[:broadcast.ReasonChars])
+	}
 	started := r.Now()
 	for pause := reportPause; ; pause *= 2 {
-		_, err := report(context.WithoutCancel(ctx))
+		_, err := r.reportRecord(context.WithoutCancel(ctx), s, recordID, ended)
 		if err == nil || isRefusal(err) || ctx.Err() != nil || r.Now().Sub(started)+pause > reportPeriod {
 			return err
 		}
@@ -374,15 +369,14 @@ func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context
 	}
 }
 
-// isRefusal reports whether a store has refused a request, so that repeating the request would
+// isRefusal reports whether the service has refused a request, so that repeating the request would
 // fail, too.
 func isRefusal(err error) bool {
-	var byStore *fault.Error
-	var byService *refusedError
-	return errors.As(err, &byStore) && byStore.Code != fault.Unavailable || errors.As(err, &byService)
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests
 }
 
-func (r *sendRun[S, R, C]) printResult(line sendResult) error {
+func (r *sendRun) printResult(line sendResult) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if line.Outcome == "unknown" {

@@ -1,4 +1,4 @@
-package operator
+package send
 
 import (
 	"bytes"
@@ -50,17 +50,15 @@ const (
 // If the output contradicts itself or the exit code, the outcome is unknown, too.
 type senderReport struct {
 	outcome outcome
-	printed senderOutput // only for outcomeSent and outcomeFailed
-	problem string       // why the outcome is unknown, or why the program could not be run
+	printed report // without the claim and the outcome; only for outcomeSent and outcomeFailed
+	problem string // why the outcome is unknown, or why the program could not be run
 }
 
-// senderOutput is the JSON object that a program prints.
+// senderOutput is the JSON object that a program prints. Fields that are null or missing are empty,
+// except Outcome.
 type senderOutput struct {
-	Outcome       *string `json:"outcome"` // nil means that the record was sent
-	ExternalID    *string `json:"externalId"`
-	ExternalURL   *string `json:"externalUrl"`
-	PublishedAt   *string `json:"publishedAt"`
-	FailureReason *string `json:"failureReason"`
+	Outcome                                             *string // nil means that the record was sent
+	ExternalID, ExternalURL, PublishedAt, FailureReason string
 }
 
 // send runs the program on a record. It returns outcomeUnknown unless the program has clearly said
@@ -107,21 +105,25 @@ func readSenderOutput(text []byte) senderReport {
 	if printed.Outcome != nil {
 		outcome = *printed.Outcome
 	}
-	hasPlatformData := printed.ExternalID != nil || printed.ExternalURL != nil || printed.PublishedAt != nil
+	publishedAt, err := optionalTime(printed.PublishedAt)
+	if err != nil {
+		return unknownReport("publishedAt: " + err.Error())
+	}
+	ended := report{externalID: printed.ExternalID, externalURL: printed.ExternalURL, publishedAt: publishedAt, failureReason: printed.FailureReason}
 	switch outcome {
 	case "published", "posted":
-		if valueOrEmpty(printed.FailureReason) != "" {
+		if printed.FailureReason != "" {
 			return unknownReport("a failureReason needs the outcome failed")
 		}
-		return senderReport{outcome: outcomeSent, printed: *printed}
+		return senderReport{outcome: outcomeSent, printed: ended}
 	case "failed", "retry":
-		if hasPlatformData {
+		if printed.ExternalID != "" || printed.ExternalURL != "" || printed.PublishedAt != "" {
 			return unknownReport("the outcome is " + outcome + ", but there is an externalId, externalUrl or publishedAt")
 		}
 		if outcome == "retry" {
 			return senderReport{outcome: outcomeRetry}
 		}
-		return senderReport{outcome: outcomeFailed, printed: *printed}
+		return senderReport{outcome: outcomeFailed, printed: ended}
 	}
 	return unknownReport(fmt.Sprintf("no outcome %q", outcome))
 }

@@ -32,7 +32,8 @@ func Operations(t *table.Client) []api.Operation {
 		plans.Delete("delete_broadcast_plan", "Delete a content plan",
 			"Its ideas stay and keep its id. To keep it on record instead, update status to archived."),
 		api.Define(api.Spec{
-			ID: "list_broadcast_ideas", Noun: ideaNoun, Method: "GET", Path: "/v1/companies/{companyId}/broadcast/ideas", Scope: auth.BroadcastRead,
+			ID: "list_broadcast_ideas", Noun: ideaNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/broadcast/ideas", Scope: auth.BroadcastRead,
 			Summary:     "List content ideas, newest first",
 			Description: "An idea is what a post could be about. Its posts: service_list_broadcast_posts.",
 		}, s.listIdeas),
@@ -44,15 +45,16 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "People or agents accept or reject it later. Creates no post.",
 		}, s.createIdea),
 		api.Define(api.Spec{
-			ID: "update_broadcast_idea", Noun: ideaNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}",
-			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
+			ID: "update_broadcast_idea", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}",
+			Noun: ideaNoun, Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Summary:     "Update a content idea",
 			Description: "Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.",
 		}, s.updateIdea),
 		ideas.Delete("delete_broadcast_idea", "Delete a content idea",
 			"Its posts stay and keep its id. To keep it on record instead, update status to rejected."),
 		api.Define(api.Spec{
-			ID: "list_broadcast_posts", Noun: postNoun, Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastRead,
+			ID: "list_broadcast_posts", Noun: postNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastRead,
 			Summary:     "List posts of every state, latest first",
 			Description: "A post belongs to the day of its scheduledFor, or else of its createdAt. Filters combine.",
 		}, s.listPosts),
@@ -67,8 +69,8 @@ func Operations(t *table.Client) []api.Operation {
 		posts.Get("get_broadcast_post", "Get a post",
 			"externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed."),
 		api.AddNote(api.Define(api.Spec{
-			ID: "update_broadcast_post", Noun: postNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
-			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
+			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
+			Noun: postNoun, Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Update an unsent post",
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that only drafts wrote, without its ETag or text.",
@@ -85,16 +87,16 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Scheduled for now or before, and not claimed. Claim a post before you send it.",
 		}, s.listDuePosts),
 		api.CheckReplay(api.Define(api.Spec{
-			ID: "claim_broadcast_post", Noun: postNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
-			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			ID: "claim_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
+			Noun: postNoun, Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
 			Summary: "Claim a post to send it",
 			Description: "Moves a post that is due or failed to publishing, for one caller: conflict for every other. Send the post that the " +
 				"response contains, then report. A claim does not expire. With an Idempotency-Key, a retry gets the claim again only while " +
 				"it still locks the post, and otherwise conflict: then do not send it.",
 		}, s.claimPost), s.checkClaim),
 		api.Define(api.Spec{
-			ID: "report_broadcast_post", Noun: postNoun, Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
-			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			ID: "report_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
+			Noun: postNoun, Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
 			Summary: "Report what happened to a claimed post",
 			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. Report " +
 				"failed or retry only for a post that was not sent, because it can be sent again.",

@@ -44,7 +44,8 @@ func (ChannelStatus) Values() []string {
 }
 
 var channels = record.Kind[Channel]{
-	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel", Change: "channel",
+	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel",
+	Change:     "channel",
 	Columns:    "platform status name handle active credentialsValid:valid credentialsExpireAt:expires lastError",
 	Consistent: true, Order: Channel.sortKey,
 }

@@ -51,8 +51,8 @@ func (SourceKind) Values() []string {
 }
 
 var ideas = record.Kind[Idea]{
-	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: "idea",
-	Columns: "title status suggestedFor platforms sourceKind:source planId",
+	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea",
+	Change: "idea", Columns: "title status suggestedFor platforms sourceKind:source planId",
 	Indexes: Idea.indexKeys,
 }
 

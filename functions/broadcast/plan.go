@@ -35,9 +35,9 @@ func (PlanStatus) Values() []string {
 }
 
 var plans = record.Kind[Plan]{
-	Name: "content-plan", Plural: "content plans", Prefix: "pln", Path: "broadcast/plans", Parameter: "planId", SortPrefix: "plan", Change: "plan",
-	Columns: "name status startsAt:starts endsAt:ends platforms objective",
-	Limit:   200, Consistent: true, Order: func(p Plan) string { return table.JoinKey(table.DescendingTimeKey(p.CreatedAt), p.ID) },
+	Name: "content-plan", Plural: "content plans", Prefix: "pln", Path: "broadcast/plans", Parameter: "planId", SortPrefix: "plan",
+	Change: "plan", Columns: "name status startsAt:starts endsAt:ends platforms objective",
+	Limit: 200, Consistent: true, Order: func(p Plan) string { return table.JoinKey(table.DescendingTimeKey(p.CreatedAt), p.ID) },
 }
 
 // Problems implements schema.RecordValidator: a plan must not end before it starts.

@@ -163,8 +163,8 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 }
 
 var posts = record.Kind[Post]{
-	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: "post",
-	Columns: "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
+	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post",
+	Change: "post", Columns: "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
 	Indexes: Post.indexKeys,
 }
 

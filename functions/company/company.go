@@ -30,7 +30,8 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Fields that were never set are null.",
 		}, s.getCompany),
 		api.Define(api.Spec{
-			ID: "update_company", Noun: companyNoun, Method: "PATCH", Path: "/v1/companies/{companyId}", Scope: auth.CompanyWrite, Effect: api.Write,
+			ID: "update_company", Noun: companyNoun,
+			Method: "PATCH", Path: "/v1/companies/{companyId}", Scope: auth.CompanyWrite, Effect: api.Write,
 			Summary:     "Update the company's profile",
 			Description: "Changes only what is sent.",
 		}, s.updateCompany),
@@ -45,13 +46,15 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Its company, scopes and expiry.",
 		}, s.getCurrentKey),
 		api.Define(api.Spec{
-			ID: "create_key", Noun: keyNoun, Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Create, NotTool: true,
+			ID: "create_key", Noun: keyNoun,
+			Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Create, NotTool: true,
 			Summary: "Create a key",
 			Description: "`secret` is the key. It is returned only once, because the service stores only its digest. A key can grant only scopes " +
 				"that it has; others are `unauthorised`. Not an MCP tool: a secret must not enter a model's context.",
 		}, s.createKey),
 		api.Define(api.Spec{
-			ID: "rotate_key", Noun: keyNoun, Method: "POST", Path: "/v1/companies/{companyId}/keys/{keyId}/rotate", Scope: auth.KeysWrite, Effect: api.Write, NotTool: true,
+			ID: "rotate_key", Noun: keyNoun,
+			Method: "POST", Path: "/v1/companies/{companyId}/keys/{keyId}/rotate", Scope: auth.KeysWrite, Effect: api.Write, NotTool: true,
 			Errors:  []fault.Code{fault.Conflict},
 			Summary: "Replace a key with a new one that has the same name, scopes and quotas",
 			Description: "Both keys work until the old one expires, after `overlapSeconds`. Switch its clients to the new key in the meantime. " +
@@ -59,7 +62,8 @@ func Operations(t *table.Client) []api.Operation {
 				"Rotating a key twice is a `conflict`. Not an MCP tool: a secret must not enter a model's context.",
 		}, s.rotateKey),
 		api.Define(api.Spec{
-			ID: "revoke_key", Noun: keyNoun, Method: "DELETE", Path: "/v1/companies/{companyId}/keys/{keyId}", Scope: auth.KeysWrite, Effect: api.Destructive,
+			ID: "revoke_key", Noun: keyNoun,
+			Method: "DELETE", Path: "/v1/companies/{companyId}/keys/{keyId}", Scope: auth.KeysWrite, Effect: api.Destructive,
 			Summary:     "Revoke a key",
 			Description: "The key is rejected immediately. A key can revoke itself. Its record stays in the list.",
 		}, s.revokeKey),

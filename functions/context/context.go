@@ -17,7 +17,8 @@ func Operations(t *table.Client) []api.Operation {
 	goals := resource.New(Goals, Goals.Store(t))
 	return []api.Operation{
 		api.Define(api.Spec{
-			ID: "get_context_brand_kit", Noun: kitNoun, Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,
+			ID: "get_context_brand_kit", Noun: kitNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,
 			Summary: "Get the brand kit: how the company sounds and looks", Description: "Read it before you write anything for the company: voice, words to avoid, looks. Not found when there is none yet.",
 		}, s.getBrandKit),
 		api.Define(api.Spec{

@@ -29,7 +29,8 @@ func (GoalStatus) Values() []string { return []string{"active", "achieved", "mis
 
 // Goals declares how brand goals are stored, and at which path the API serves them.
 var Goals = record.Kind[Goal]{
-	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Change: "brand_goal", Limit: 200,
+	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal",
+	Change: "brand_goal", Limit: 200,
 	Columns: "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
 	Order:   func(g Goal) string { return table.JoinKey(table.TimeKey(g.CreatedAt), g.ID) }, // oldest first, null last
 }

@@ -18,25 +18,28 @@ func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
 	return []api.Operation{
 		api.Define(api.Spec{
-			ID: "list_feedback", Noun: feedbackNoun, Method: "GET", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackRead,
+			ID: "list_feedback", Noun: feedbackNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackRead,
 			Summary: "List reviews and mentions, the most urgent first",
 			Description: "Lowest priority number first, null last, then newest; with postedFrom or postedTo newest first. Includes answered ones: " +
 				"replyStatus none has the unanswered, needs_review those that wait for a person. A page by rating or flags may be short, even empty, while there are more. " + thirdPartyNote,
 		}, s.listFeedback),
 		api.Define(api.Spec{
-			ID: "get_feedback", Noun: feedbackNoun, Method: "GET", Path: "/v1/companies/{companyId}/feedback/{feedbackId}", Scope: auth.FeedbackRead,
+			ID: "get_feedback", Noun: feedbackNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/feedback/{feedbackId}", Scope: auth.FeedbackRead,
 			Summary: "Get a review or mention with its reply", Description: thirdPartyNote,
 		}, s.getFeedback),
 		api.Define(api.Spec{
-			ID: "push_feedback", Noun: feedbackNoun, Method: "POST", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackWrite,
-			Effect: api.Write, Class: auth.ClassPush, Errors: []fault.Code{fault.Conflict},
+			ID: "push_feedback", Method: "POST", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackWrite,
+			Noun: feedbackNoun, Effect: api.Write, Class: auth.ClassPush, Errors: []fault.Code{fault.Conflict},
 			Summary: "Push reviews and mentions from their platforms",
 			Description: "source and externalId identify a record: a new one is created, a stored one changes, so a push can be " +
 				"repeated. What is left out keeps its stored value. Never touches replies. Stores nothing unless every record is valid. " +
 				"Returns counts. " + thirdPartyNote,
 		}, s.pushFeedback),
 		api.Define(api.Spec{
-			ID: "update_feedback_reply", Noun: feedbackNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
+			ID: "update_feedback_reply", Noun: feedbackNoun,
+			Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
 			Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the status of a reply",
 			Description: "Posts nothing: approved only marks the reply as ready, and a person posts it. A new or cleared text takes an " +
@@ -57,8 +60,8 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Approved with a text, and not claimed. Claim a reply before you post it. " + thirdPartyNote,
 		}, s.listApprovedReplies),
 		api.CheckReplay(api.Define(api.Spec{
-			ID: "claim_feedback_reply", Noun: feedbackNoun, Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/claim",
-			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			ID: "claim_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/claim",
+			Noun: feedbackNoun, Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
 			Summary: "Claim an approved reply to post it",
 			Description: "Moves an approved reply to posting, for one caller: conflict for every other. A person confirms the text first; " +
 				"confirmedBy names them. Post the replyBody that the response contains, then report. A claim does not expire. With an " +
@@ -66,8 +69,8 @@ func Operations(t *table.Client) []api.Operation {
 				"post it. " + thirdPartyNote,
 		}, s.claimReply), s.checkClaim),
 		api.Define(api.Spec{
-			ID: "report_feedback_reply", Noun: feedbackNoun, Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/report",
-			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			ID: "report_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/report",
+			Noun: feedbackNoun, Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
 			Summary: "Report what happened to a claimed reply",
 			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. " +
 				"Report failed only for a reply that was not posted, because it can be approved again. " + thirdPartyNote,

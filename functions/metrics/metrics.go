@@ -16,34 +16,37 @@ func operations(store Store) []api.Operation {
 	s := service{store}
 	return []api.Operation{
 		api.Define(api.Spec{
-			ID: "list_metric_definitions", Noun: definitionNoun, Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions", Scope: auth.MetricsRead,
+			ID: "list_metric_definitions", Noun: definitionNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions", Scope: auth.MetricsRead,
 			Summary:     "List the metric definitions, ordered by key",
 			Description: "needsReview=true lists the keys that a push created and nobody has confirmed yet.",
 		}, s.listDefinitions),
 		api.Define(api.Spec{
-			ID: "get_metric_definition", Noun: definitionNoun, Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			ID: "get_metric_definition", Noun: definitionNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
 			Scope: auth.MetricsRead, Summary: "Get a metric definition", Description: "Its key, unit and aggregation.",
 		}, s.getDefinition),
 		api.Define(api.Spec{
-			ID: "create_metric_definition", Noun: definitionNoun, Method: "POST", Path: "/v1/companies/{companyId}/metrics/definitions",
-			Scope: auth.MetricsWrite, Effect: api.Create, Errors: []fault.Code{fault.Conflict},
+			ID: "create_metric_definition", Method: "POST", Path: "/v1/companies/{companyId}/metrics/definitions",
+			Noun: definitionNoun, Scope: auth.MetricsWrite, Effect: api.Create, Errors: []fault.Code{fault.Conflict},
 			Summary:     "Define a metric, before its first point is pushed",
 			Description: "growth.signups and custom.growth.signups are two names of one metric: conflict when either is defined.",
 		}, s.createDefinition),
 		api.Define(api.Spec{
-			ID: "update_metric_definition", Noun: definitionNoun, Method: "PATCH", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
-			Scope: auth.MetricsWrite, Effect: api.Write,
+			ID: "update_metric_definition", Method: "PATCH", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			Noun: definitionNoun, Scope: auth.MetricsWrite, Effect: api.Write,
 			Summary:     "Update or confirm a metric definition",
 			Description: "Changes only what is sent. The key and the kind never change. needsReview false confirms a definition that a push created.",
 		}, s.updateDefinition),
 		api.Define(api.Spec{
-			ID: "delete_metric_definition", Noun: definitionNoun, Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
-			Scope: auth.MetricsWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
+			ID: "delete_metric_definition", Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			Noun: definitionNoun, Scope: auth.MetricsWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
 			Summary:     "Delete the definition of a metric without points",
 			Description: "conflict while it has points: delete them first with service_delete_metric_points, grain by grain.",
 		}, s.deleteDefinition),
 		api.ExplainEmpty(api.Define(api.Spec{
-			ID: "list_metric_points", Noun: pointNoun, Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
+			ID: "list_metric_points", Noun: pointNoun,
+			Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window; pages go back in time. A week or month that is not stored is " +
 				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +

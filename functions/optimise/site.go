@@ -21,7 +21,8 @@ type Site struct {
 }
 
 var sites = record.Kind[Site]{
-	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Change: "site", Removes: []change.Type{siteGoalChange}, Limit: 200,
+	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site",
+	Change: "site", Removes: []change.Type{siteGoalChange}, Limit: 200,
 	Columns: "name domains active lastEventAt:lastEvent timezone siteKey",
 	Order:   func(s Site) string { return table.JoinKey(table.TimeKey(s.CreatedAt), s.ID) },
 }

@@ -33,7 +33,8 @@ type auditStore struct {
 }
 
 var audits = record.Kind[storedAudit]{
-	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: "audit",
+	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit",
+	Change:  "audit",
 	Columns: "startedAt:started status scoreSeo:seo scoreAeo:aeo scoreGeo:geo rootUrl:url pagesAudited:pages summary error siteId",
 	Indexes: storedAudit.indexKeys,
 }

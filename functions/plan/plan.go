@@ -60,17 +60,20 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Changes only what is sent. The slug cannot change. Publishes nothing: visitors see the change after the next publish.",
 		}, s.updateItem),
 		api.Define(api.Spec{
-			ID: "delete_plan_item", Noun: itemNoun, Method: "DELETE", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Destructive,
+			ID: "delete_plan_item", Noun: itemNoun,
+			Method: "DELETE", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Destructive,
 			Summary:     "Delete an item",
 			Description: "Cannot be undone. If it is live, visitors see it until the next publish.",
 		}, s.deleteItem),
 		api.Define(api.Spec{
-			ID: "preview_plan_publish", Noun: boardNoun, Method: "POST", Path: boardPath + "/publish/preview", Scope: auth.PlanRead, Effect: api.Read,
+			ID: "preview_plan_publish", Noun: boardNoun,
+			Method: "POST", Path: boardPath + "/publish/preview", Scope: auth.PlanRead, Effect: api.Read,
 			Summary:     "Preview what publishing a board would make visible",
 			Description: "Changes nothing. Returns the items that would appear, change and disappear. To publish exactly this, send its ETag with the publish.",
 		}, s.previewPublish),
 		api.Define(api.Spec{
-			ID: "publish_plan_board", Noun: boardNoun, Method: "POST", Path: boardPath + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
+			ID: "publish_plan_board", Noun: boardNoun,
+			Method: "POST", Path: boardPath + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
 			Errors:      []fault.Code{fault.Conflict},
 			Changes:     []change.Type{publishChange},
 			Summary:     "Publish a board",

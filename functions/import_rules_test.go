@@ -40,9 +40,10 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 }
 
 // bodiesWithoutRecord lists the operations whose request body is not a record of an import: keys
-// and claims are not transferred, and a publish stores existing content.
+// and claims are not transferred, and a publish and a rollback store existing content.
 var bodiesWithoutRecord = []string{
-	"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish", "claim_feedback_reply", "report_feedback_reply", "report_broadcast_post",
+	"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish", "rollback_plan_board",
+	"claim_feedback_reply", "report_feedback_reply", "report_broadcast_post",
 }
 
 // importOnlyValues lists the values that an import accepts but the API refuses, with the reason. A

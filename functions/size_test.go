@@ -271,6 +271,7 @@ func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	var page struct {
 		Items []struct {
 			ID, SeriesID, PointKey string
+			Version                json.Number         // of a board
 			Post, Feedback         struct{ ID string } // the record that a claim returns
 		}
 	}
@@ -279,7 +280,7 @@ func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 		t.Error("a page without records")
 	}
 	for _, record := range page.Items {
-		ids = append(ids, record.ID+record.SeriesID+record.PointKey+record.Post.ID+record.Feedback.ID)
+		ids = append(ids, record.ID+record.SeriesID+record.PointKey+record.Version.String()+record.Post.ID+record.Feedback.ID)
 	}
 	return ids
 }

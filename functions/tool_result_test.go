@@ -114,7 +114,12 @@ func (c toolResult) shownRecords(t *testing.T) map[string]any {
 	list := c.decodeText(t).(map[string]any)
 	items, _ := list["items"].([]any)
 	for _, item := range items {
-		out[fmt.Sprint(item.(map[string]any)["id"])] = item
+		record := item.(map[string]any)
+		id := record["id"]
+		if id == nil { // a version of a board
+			id = record["version"]
+		}
+		out[fmt.Sprint(id)] = item
 		n++
 	}
 	all, _ := list["series"].([]any)
@@ -233,7 +238,7 @@ func shownFields(record map[string]any, fields []string) map[string]any {
 	}
 	out := maps.Clone(record)
 	maps.DeleteFunc(out, func(name string, value any) bool {
-		return value == nil || name != "id" && !slices.Contains(fields, name)
+		return value == nil || name != "id" && name != "version" && !slices.Contains(fields, name)
 	})
 	return out
 }

@@ -49,6 +49,10 @@ func (v View) shownMembers(record []byte) []part {
 	return slices.DeleteFunc(slices.Collect(partsOf(record)), func(p part) bool { return !v.shows(p) })
 }
 
+// identities are the properties that identify a record: an id, or the version of a board. A view
+// always shows them.
+var identities = []string{"id", "version"}
+
 func (v View) shows(p part) bool {
 	name := string(p.name[1 : len(p.name)-1]) // property names contain no escapes
 	if string(p.value) == "null" {
@@ -57,7 +61,7 @@ func (v View) shows(p part) bool {
 	if v.Fields == nil {
 		return name != companyProperty
 	}
-	return name == "id" || slices.Contains(v.Fields, name)
+	return slices.Contains(identities, name) || slices.Contains(v.Fields, name)
 }
 
 // itemsOf returns the records in the JSON of a list.

@@ -54,6 +54,7 @@ type Spec struct {
 	NotTool      bool          // true if it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should call it
 	Errors       []fault.Code  // codes that the function may return, in addition to the common ones
 	Changes      []change.Type // the types of changes that the operation may make; empty for one that changes nothing
+	Reads        []Operation   // the operations of other areas that the function calls with Caller.Read
 }
 
 // Operation is a declared operation with its types and its function.
@@ -209,6 +210,9 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, 
 	if err == nil && explain && op.note != nil {
 		r.note = op.note(ctx, caller, in.Addr().Interface(), out)
 	}
+	if short, ok := out.(ToolShortener); ok && err == nil && explain {
+		r.toolBody, err = schema.Encode(short.ForTool())
+	}
 	return r, err
 }
 
@@ -292,6 +296,10 @@ func (op *Operation) isDraft(input reflect.Value) bool {
 	})
 }
 
+// ToolShortener is a record whose text for a model is shorter than its JSON. ForTool returns the
+// record as the text of a tool's result shows it; the structured content is the whole record.
+type ToolShortener interface{ ForTool() any }
+
 // ForDrafting returns the operation for keys with the DraftScope but not the Scope: its
 // fields accept only the values that such a key may set.
 func (op Operation) ForDrafting() Operation {
@@ -343,6 +351,13 @@ func (op Operation) HasCompanyID() bool { return strings.Contains(op.Path, "{"+c
 // operations on keys.
 const CompanyArea = "company"
 
+// OverviewArea is the area of what is read across areas. It serves the paths of two segments: its
+// own, and weekSegment.
+const (
+	OverviewArea = "overview"
+	weekSegment  = "week"
+)
+
 // AreaOfPath returns the area of a path or path pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOfPath(path string) string {
@@ -352,6 +367,9 @@ func AreaOfPath(path string) string {
 		return CompanyArea
 	}
 	area, _, _ := strings.Cut(rest, "/")
+	if area == weekSegment {
+		return OverviewArea
+	}
 	return area
 }
 

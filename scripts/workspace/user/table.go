@@ -16,6 +16,7 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/metrics"
 	"growthworkspace/functions/optimise"
+	"growthworkspace/functions/overview"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/change"
@@ -44,13 +45,16 @@ var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[optimise.SiteGoal]():   "name kind matchType:match pattern value active order",
 	reflect.TypeFor[optimise.AuditSummary](): "startedAt:started status scoreSeo:seo scoreAeo:aeo scoreGeo:geo rootUrl:url " +
 		"pagesAudited:pages summary error siteId",
-	reflect.TypeFor[broadcast.Plan]():      "name status startsAt:starts endsAt:ends platforms objective",
-	reflect.TypeFor[broadcast.Idea]():      "title status suggestedFor platforms sourceKind:source planId",
-	reflect.TypeFor[broadcast.Post]():      "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
-	reflect.TypeFor[broadcast.PostClaim](): "claimedAt:claimed post.id claimId post.platform:platform post.body:body",
-	reflect.TypeFor[broadcast.Channel]():   "platform status name handle active credentialsValid:valid credentialsExpireAt:expires lastError",
-	reflect.TypeFor[brand.ContentType]():   "name active cadence description defaultPlatforms",
-	reflect.TypeFor[brand.Goal]():          "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
+	reflect.TypeFor[broadcast.Plan]():          "name status startsAt:starts endsAt:ends platforms objective",
+	reflect.TypeFor[broadcast.Idea]():          "title status suggestedFor platforms sourceKind:source planId",
+	reflect.TypeFor[broadcast.Post]():          "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
+	reflect.TypeFor[broadcast.PostClaim]():     "claimedAt:claimed post.id claimId post.platform:platform post.body:body",
+	reflect.TypeFor[broadcast.Channel]():       "platform status name handle active credentialsValid:valid credentialsExpireAt:expires lastError",
+	reflect.TypeFor[brand.ContentType]():       "name active cadence description defaultPlatforms",
+	reflect.TypeFor[brand.Goal]():              "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
+	reflect.TypeFor[overview.Attention]():      "kind count since more",
+	reflect.TypeFor[overview.OverviewMetric](): "name value previous change through better unit key",
+	reflect.TypeFor[overview.WeekMetric]():     "name value previous change better unit key",
 }
 
 // The minimum widths of columns. If a column would have to be narrower, a less important column is

@@ -1,5 +1,5 @@
 // Package functions assembles the service from its areas, in the order of the specification. No
-// other package imports every area.
+// other package imports every area, except functions/sources, which the overview reads from.
 package functions
 
 import (
@@ -16,6 +16,7 @@ import (
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
 	"growthworkspace/functions/prompts"
+	"growthworkspace/functions/sources"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/gateway"
@@ -28,7 +29,7 @@ import (
 // Area is one area of the service, which has one folder here, one Lambda function and one path
 // segment.
 type Area struct {
-	Name       string // the path segment after the company's id; the area "company" serves the paths that have no such segment
+	Name       string // the path segment after the company's id; the area "company" serves the paths that have no such segment, and the area "overview" a second one
 	Operations api.Operations
 	Transfers  func(t *table.Client) []transfer.Type
 	Changes    []change.Source       // recognise the writes that change the area's records
@@ -46,8 +47,11 @@ func All() []Area {
 		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), nil},
 		{"context", brand.Operations, brand.Transfers, brand.Changes(), nil},
 		{change.Area, changes.Operations, changes.Transfers, nil, nil},
+		{api.OverviewArea, sources.Overview, noTransfers, nil, nil},
 	}
 }
+
+func noTransfers(*table.Client) []transfer.Type { return nil }
 
 // Operations returns the operations of all areas.
 func Operations(t *table.Client) []api.Operation {

@@ -14,8 +14,8 @@ import (
 // withoutNoun lists the operations that are about no kind of record, or return the records of a
 // kind in another form than its own operations.
 var withoutNoun = []string{
-	"delete_metric_points", "get_current_key", "list_approved_replies", "list_due_posts", "list_plan_live_items", "list_plan_versions",
-	"list_post_claims", "list_reply_claims", "push_metric_points",
+	"delete_metric_points", "get_company_overview", "get_company_week", "get_current_key", "list_approved_replies", "list_due_posts",
+	"list_plan_live_items", "list_plan_versions", "list_post_claims", "list_reply_claims", "push_metric_points",
 }
 
 // Ensure every operation names its noun, and every reference is to records of a kind that can be

@@ -56,7 +56,7 @@ func TestEntityTags(t *testing.T) {
 	s := start(t, nil)
 	key := s.IssueKey(t)
 	for _, op := range functions.Operations(nil) {
-		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // the current key's lastUsedAt changes with each request
+		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" || op.Area == api.OverviewArea { // the current key's lastUsedAt changes with each request, and so does what an overview says
 			continue
 		}
 		request := newTestRequest(t, s, op, key)

@@ -211,7 +211,7 @@ func typeNotation(t reflect.Type, name string) string {
 			return "boolean" + nullable
 		case reflect.Slice:
 			if kind.Elem().Kind() == reflect.Struct || f.Tag.Get("null") == "never" {
-				return "array"
+				return "array" + nullable
 			}
 			return "array?"
 		case reflect.Struct:

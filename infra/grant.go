@@ -116,6 +116,10 @@ var keyActions = []string{actionGetItem, actionUpdateItem}
 func grantsOf(area string, operations []api.Operation) []Grant {
 	out := []Grant{{Area: keysArea, Actions: keyActions}}
 	for _, op := range operations {
+		if len(op.Reads) > 0 { // it has no records of its own
+			out = mergeGrants(out, grantsOf(area, op.Reads))
+			continue
+		}
 		grant := Grant{Area: op.Area, Actions: actionsOf(op)}
 		out = mergeGrants(out, []Grant{grant})
 		if op.IdempotencyKey != nil {
@@ -198,6 +202,12 @@ func (f Function) Statements() []Statement {
 		for _, area := range g.TransactionAreas {
 			sidPrefix, leading = sidPrefix+"And"+capitalize(area), append(leading, leadingKeys(area)...)
 		}
+		if g.Indexes {
+			indexLeadingKeys = append(indexLeadingKeys, leadingKeys(g.Area)...)
+		}
+		if len(g.Actions) == 0 { // only the indexes are read
+			continue
+		}
 		out = append(out, Statement{
 			Sid: sidPrefix + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
 			Resources: tableARNs(table.Base), LeadingKeys: leading,
@@ -207,9 +217,6 @@ func (f Function) Statements() []Statement {
 				Sid: "TrailOnlyGrows", Effect: "Deny", Actions: withServicePrefix(denied),
 				Resources: tableARNs(table.Base), LeadingKeys: leadingKeys(trail.Area),
 			})
-		}
-		if g.Indexes {
-			indexLeadingKeys = append(indexLeadingKeys, leadingKeys(g.Area)...)
 		}
 	}
 	if len(indexLeadingKeys) > 0 {

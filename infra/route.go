@@ -28,7 +28,11 @@ func areaRoutes(area string) []Route {
 			{"Below", companyPath + "/{proxy+}"}, {"Rest", "/{proxy+}"},
 		}
 	}
-	return []Route{{"Area", companyPath + "/" + area}, {"Below", companyPath + "/" + area + "/{proxy+}"}}
+	routes := []Route{{"Area", companyPath + "/" + area}, {"Below", companyPath + "/" + area + "/{proxy+}"}}
+	if area == api.OverviewArea {
+		routes = append(routes, Route{"Week", companyPath + "/week"})
+	}
+	return routes
 }
 
 func openapiRoutes() (out []Route) {

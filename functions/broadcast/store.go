@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"growthworkspace/shared/record"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -172,6 +173,28 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 		}
 	}
 	return table.ListJSON[Post](ctx, s.table, q)
+}
+
+// ListUnread returns a page of the drafts whose text a key that may only draft wrote last, as JSON,
+// latest first. The page is short if it has read other drafts.
+func (s postStore) ListUnread(ctx context.Context, companyID, after string, limit int) (table.Page[json.RawMessage], error) {
+	q := table.Query{Index: table.GSI2, After: after, Limit: limit}
+	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
+		q.Partitions = append(q.Partitions, postsByStatusPartition(companyID, platform, string(PostStatusDraft)))
+	}
+	page, err := table.List[Post](ctx, s.table, q)
+	out := table.Page[json.RawMessage]{Next: page.Next}
+	for _, p := range page.Records {
+		if len(p.Drafted) == 0 {
+			continue
+		}
+		text, err := schema.Encode(p)
+		if err != nil {
+			return out, err
+		}
+		out.Records = append(out.Records, text)
+	}
+	return out, err
 }
 
 // residualFilter returns the filters for platform and status. The index by idea is not keyed by

@@ -55,6 +55,7 @@ type Spec struct {
 	Errors       []fault.Code  // codes that the function may return, in addition to the common ones
 	Noun         Noun          // the kind of record that the operation is about; empty if it returns something else, or the same as another operation of the kind
 	Changes      []change.Type // the types of changes that the operation may make; if empty, that of Noun, or none for a Read
+	Reads        []Operation   // the operations of other areas that the function calls with Caller.Read
 }
 
 // Operation is a declared operation with its types and its function.
@@ -220,6 +221,9 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, 
 	if err == nil && explain && op.note != nil {
 		r.note = op.note(ctx, caller, in.Addr().Interface(), out)
 	}
+	if short, ok := out.(ToolShortener); ok && err == nil && explain {
+		r.toolBody, err = schema.Encode(short.ForTool())
+	}
 	return r, err
 }
 
@@ -306,6 +310,10 @@ func (op *Operation) isDraft(input reflect.Value) bool {
 	})
 }
 
+// ToolShortener is a record whose text for a model is shorter than its JSON. ForTool returns the
+// record as the text of a tool's result shows it; the structured content is the whole record.
+type ToolShortener interface{ ForTool() any }
+
 // ForDrafting returns the operation for keys with the DraftScope but not the Scope: its
 // fields accept only the values that such a key may set.
 func (op Operation) ForDrafting() Operation {
@@ -357,6 +365,13 @@ func (op Operation) HasCompanyID() bool { return strings.Contains(op.Path, "{"+c
 // operations on keys.
 const CompanyArea = "company"
 
+// OverviewArea is the area of what is read across areas. It serves the paths of two segments: its
+// own, and weekSegment.
+const (
+	OverviewArea = "overview"
+	weekSegment  = "week"
+)
+
 // AreaOfPath returns the area of a path or path pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOfPath(path string) string {
@@ -366,6 +381,9 @@ func AreaOfPath(path string) string {
 		return CompanyArea
 	}
 	area, _, _ := strings.Cut(rest, "/")
+	if area == weekSegment {
+		return OverviewArea
+	}
 	return area
 }
 

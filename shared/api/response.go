@@ -36,6 +36,10 @@ type Response struct {
 	// AddNote. It is set only if Call.Explain is true.
 	Note string
 
+	// ToolBody is the shorter JSON of a ToolShortener, which the text of a tool's result shows in
+	// place of the body. It is nil for any other record, and if Call.Explain is false.
+	ToolBody []byte
+
 	// Authenticated says whether the key is valid, even if it lacks the scope or has used up its
 	// quota. Scopes are the scopes of the key, set only if the call was admitted. Package mcpserver
 	// needs both.
@@ -95,7 +99,7 @@ const statusClientGone = 499
 // respond finishes a call: it builds the response and the log line, which Write writes. No other
 // code in this package builds responses or log lines.
 func (a *API) respond(ctx context.Context, c Call, t *callState, r result, err error) Response {
-	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, ToolBody: r.toolBody, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
 		out.Header.Set("ETag", `"`+r.tag+`"`)

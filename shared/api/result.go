@@ -155,6 +155,8 @@ type result struct {
 
 	empty bool   // whether the result is a list without records; never set for a feed, whose empty pages need no explanation
 	note  string // see Response.Note
+
+	toolBody []byte // see Response.ToolBody
 }
 
 // encode returns the JSON of an operation's result, and its entity tag if withETag is true or the

@@ -129,6 +129,8 @@ func (v *view) show(response *api.Response) (out shownText, err error) {
 	switch {
 	case v.at != nil:
 		out.Text, out.restHint, err = modeltext.At(response.Body, *v.at, bodyTextMax)
+	case response.ToolBody != nil:
+		out.Text = textView.Record(response.ToolBody)
 	case !v.op.IsList():
 		out.Text = textView.Record(response.Body)
 	default:

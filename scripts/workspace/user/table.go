@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/feedback"
+	"growthworkspace/functions/overview"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/schema"
@@ -21,12 +22,15 @@ import (
 // of api.Noun. A column is the name of a field or, for a field of a nested record, both names with
 // a dot between them.
 var otherColumns = map[reflect.Type]string{
-	reflect.TypeFor[plan.LiveItem]():       "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
-	reflect.TypeFor[plan.BoardVersion]():   "version publishedAt:published itemCount:items restores live",
-	reflect.TypeFor[plan.PublishedItem]():  "columnId:column title slug",
-	reflect.TypeFor[plan.ChangedItem]():    "columnId:column title changed slug",
-	reflect.TypeFor[feedback.ReplyClaim](): "claimedAt:claimed feedback.id claimId feedback.source:source feedback.replyBody:reply",
-	reflect.TypeFor[broadcast.PostClaim](): "claimedAt:claimed post.id claimId post.platform:platform post.body:body",
+	reflect.TypeFor[plan.LiveItem]():           "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
+	reflect.TypeFor[plan.BoardVersion]():       "version publishedAt:published itemCount:items restores live",
+	reflect.TypeFor[plan.PublishedItem]():      "columnId:column title slug",
+	reflect.TypeFor[plan.ChangedItem]():        "columnId:column title changed slug",
+	reflect.TypeFor[feedback.ReplyClaim]():     "claimedAt:claimed feedback.id claimId feedback.source:source feedback.replyBody:reply",
+	reflect.TypeFor[broadcast.PostClaim]():     "claimedAt:claimed post.id claimId post.platform:platform post.body:body",
+	reflect.TypeFor[overview.Attention]():      "kind count since more",
+	reflect.TypeFor[overview.OverviewMetric](): "name value previous change through better unit key",
+	reflect.TypeFor[overview.WeekMetric]():     "name value previous change better unit key",
 }
 
 // tableColumns returns the columns of a table for a type of record, the most important first. A

@@ -108,12 +108,12 @@ func TestEditWinsOverClaim(t *testing.T) {
 		{"delete_broadcast_post", record{}, fault.NotFound, ""},
 		{"update_broadcast_post", record{"body": "Reworded"}, "", "Reworded"},
 	} {
-		transport := &beforeWriteTransport{action: "UpdateItem", postID: "pst_1"}
+		transport := beforeWrite("UpdateItem", "pst_1")
 		s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 		key := s.IssueKey(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlierTime})
 		edited := false
-		transport.beforeWrite = func() {
+		transport.Run = func() {
 			tc.args["postId"] = "pst_1"
 			edited = s.Call(t, key, tc.op, tc.args).Status == 200
 		}

@@ -2,40 +2,12 @@ package feedback_test
 
 import (
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"growthworkspace/functions/feedback"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/testkit/apitest"
 )
-
-// Ensure exactly one of several concurrent workers claims a reply.
-func TestClaimReplyRace(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	store := feedback.NewStore(s.Table)
-	for range 5 {
-		importRecords(t, s, recordWithReply("approved", "Thanks"))
-		var won atomic.Int64
-		var wait sync.WaitGroup
-		for range 24 {
-			wait.Go(func() {
-				_, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)
-				if err == nil {
-					won.Add(1)
-				} else if codeOf(err) != fault.Conflict {
-					t.Errorf("claim: error %v, want none or a conflict", err)
-				}
-			})
-		}
-		wait.Wait()
-		if won.Load() != 1 {
-			t.Errorf("%d workers claimed the reply, want 1", won.Load())
-		}
-	}
-}
 
 func isUpdate(c apitest.Call) bool { return c.Action == "UpdateItem" }
 

@@ -265,23 +265,6 @@ func cursorOf(t *testing.T, s *apitest.Service, key, target string) string {
 	return u.Query().Get("cursor")
 }
 
-// Ensure lists contain no records of other companies.
-func TestOtherCompany(t *testing.T) {
-	t.Parallel()
-	s, store := start(t)
-	other := s.Table.NewID("co")
-	importLines(t, s, other, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`))
-	putDays(t, store, other, "a", nil, "2026-01-01", 3)
-	for _, target := range []string{definitionsPath, definitionsPath + "?needsReview=true", pointsPath + "?metricKey=a"} {
-		if items := s.Send(t, s.IssueKey(t), "GET", target, "").Items(t); len(items) != 0 {
-			t.Errorf("%s: items %v, want none", target, items)
-		}
-	}
-	if r := s.Send(t, s.IssueKey(t), "GET", strings.ReplaceAll(pointsPath, "{companyId}", other)+"?metricKey=a", ""); r.Status != 404 {
-		t.Errorf("points of another company: status %d, want 404: %s", r.Status, r.Body)
-	}
-}
-
 // putDays stores n consecutive daily points with the values 0, 1, 2, … The first one is on the day
 // `from`.
 func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {

@@ -160,25 +160,6 @@ func TestDeleteSite(t *testing.T) {
 	}
 }
 
-// Ensure a delete that crashes at any table call has either deleted nothing or made the site and
-// its goals unreachable. The next delete must complete the removal and return 200.
-func TestDeleteSiteCrashes(t *testing.T) {
-	t.Parallel()
-	prepare := func(s *apitest.Service) map[string]any {
-		importRecords(t, s, "site", `{"id":"sit_a"}`)
-		importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`, `{"id":"gol_2","siteId":"sit_a"}`)
-		return map[string]any{"siteId": "sit_a"}
-	}
-	forEachCrash(t, "delete_optimise_site", prepare, func(s *apitest.Service, first, retry apitest.Response) {
-		if retry.Status != 200 && !(first.Status == 200 && retry.Status == 404) {
-			t.Errorf("%d, then %d %s", first.Status, retry.Status, retry.Body)
-		}
-		if left := sortKeysIn(t, s); len(left) != 0 {
-			t.Errorf("left: %v", left)
-		}
-	})
-}
-
 // Ensure only the delete operation finds a half-removed site. All other operations must find
 // neither the site nor its goals.
 func TestPartiallyRemovedSite(t *testing.T) {

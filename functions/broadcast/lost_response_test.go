@@ -2,6 +2,7 @@ package broadcast_test
 
 import (
 	"testing"
+	"time"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/testkit/apitest"
@@ -57,10 +58,14 @@ func TestClaimWithoutResponse(t *testing.T) {
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
-	stuck, err := store.StuckPosts(t.Context(), s.CompanyID, s.Table.Now())
-	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
-		t.Fatalf("stuck posts %+v, want one with a claim: %v", stuck, err)
+	s.Clock.Advance(1000 * time.Hour)
+	if due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10); err != nil || len(due.Records) != 0 {
+		t.Errorf("due posts %v with error %v, want none, because a claim does not expire", due.Records, err)
 	}
-	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
+	claims := s.Call(t, s.IssueKey(t), "list_post_claims", nil).Items(t)
+	if len(claims) != 1 || claims[0]["claimId"] == nil {
+		t.Fatalf("claims %v, want one", claims)
+	}
+	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", claims[0]["claimId"].(string)))
 	mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 }

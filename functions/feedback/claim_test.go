@@ -74,9 +74,9 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil); codeOf(err) != fault.Conflict {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
-	stuck, err := store.StuckReplies(t.Context(), s.CompanyID, s.Table.Now())
-	if err != nil || len(stuck) != 1 {
-		t.Fatalf("stuck replies %+v, want one: %v", stuck, err)
+	claims := s.Call(t, s.IssueKey(t), "list_reply_claims", nil).Items(t)
+	if len(claims) != 1 {
+		t.Fatalf("claims %v, want one", claims)
 	}
-	mustTransition(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
+	mustTransition(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", claims[0]["claimId"].(string)))
 }

@@ -155,7 +155,9 @@ func TestDeletePost(t *testing.T) {
 // beforeWrite returns a transport that runs a function just before a write to the given post.
 // action is the DynamoDB operation of that write.
 func beforeWrite(action, postID string) *apitest.BeforeMatch {
-	return &apitest.BeforeMatch{Matches: func(c apitest.Call) bool { return c.Action == action && strings.Contains(c.Body, postID) }}
+	return &apitest.BeforeMatch{Matches: func(c apitest.Call) bool {
+		return c.Action == action && strings.Contains(c.Body, postID)
+	}}
 }
 
 // Ensure that if a dispatcher claims a post between the read and the write of an edit or a delete,

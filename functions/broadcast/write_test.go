@@ -123,11 +123,14 @@ func TestUpdatesThroughCrashes(t *testing.T) {
 					left := idsInAllLists(t, s, key, n.list)
 					again := s.Call(t, key, "update_"+n.noun, args)
 					after := idsInAllLists(t, s, key, n.list)
-					if unchanged, applied := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !unchanged && !applied || first.Status == 200 && !applied {
-						t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, duringCall, first.Status, before, left, after)
+					unchanged, applied := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after)
+					if !unchanged && !applied || first.Status == 200 && !applied {
+						t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v",
+							calls, duringCall, first.Status, before, left, after)
 					}
 					if again.Status != 200 || fmt.Sprint(after) == fmt.Sprint(before) {
-						t.Errorf("death after %d calls, during %t: again: %d %s; %v", calls, duringCall, again.Status, again.Body, after)
+						t.Errorf("death after %d calls, during %t: again: %d %s; %v",
+							calls, duringCall, again.Status, again.Body, after)
 					}
 				}
 				if !died && calls < 2 {

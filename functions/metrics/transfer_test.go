@@ -277,7 +277,9 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 	for _, add := range []bool{false, true} {
 		for at, reached := int64(1), true; reached; at++ {
 			s, _ := start(t)
-			transport := apitest.NewBeforeCall(at, func() { importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", "")) })
+			transport := apitest.NewBeforeCall(at, func() {
+				importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
+			})
 			into := transferType(t, apitest.NewWithTransport(t, metrics.Operations, transport), "metric-definition").ForFile(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definitionJSON(1, "q", "")))
 			if len(problems) > 0 {

@@ -109,7 +109,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 			transport := &apitest.CrashingTransport{}
-			transport.CrashAfter(int(4), false) // the publish makes four calls, and crashes after it has leased the board
+			transport.CrashAfter(4, false) // the publish makes four calls, and crashes after it has leased the board
 			crashing := apitest.NewWithTransport(t, plan.Operations, transport)
 			crashing.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(crashing.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {

@@ -132,7 +132,7 @@ func TestPublishCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	published := 0
-	for calls := int64(0); published == 0; calls++ {
+	for calls := 0; published == 0; calls++ {
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
@@ -143,7 +143,7 @@ func TestPublishCrashes(t *testing.T) {
 		fresh := createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 
 		transport := &apitest.CrashingTransport{}
-		transport.CrashAfter(int(calls), false)
+		transport.CrashAfter(calls, false)
 		crashing := apitest.NewWithTransport(t, plan.Operations, transport)
 		store := plan.NewStore(crashing.Table)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -140,13 +140,13 @@ func TestRetention(t *testing.T) {
 func TestRetentionCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishCrashes covers the earlier calls
+	for calls, finished := 6, false; !finished; calls++ { // TestPublishCrashes covers the earlier calls
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
 		s, key := startWithVersions(t, 54)
 		transport := &apitest.CrashingTransport{}
-		transport.CrashAfter(int(calls), false)
+		transport.CrashAfter(calls, false)
 		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 		live := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)

@@ -29,13 +29,13 @@ func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, se
 func TestRollbackCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for calls, finished := int64(0), false; !finished; calls++ {
+	for calls, finished := 0, false; !finished; calls++ {
 		if calls > 40 {
 			t.Fatal("the rollback did not finish within 40 calls")
 		}
 		s, key, first, second := publishTwoVersions(t)
 		transport := &apitest.CrashingTransport{}
-		transport.CrashAfter(int(calls), false)
+		transport.CrashAfter(calls, false)
 		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard)
 		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 

@@ -360,7 +360,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		{"end of a suspension", func(ctx context.Context) error { _, err := s.Keys.Resume(ctx, s.CompanyID); return err }},
 		{"due posts", func(ctx context.Context) error { _, err := posts.DuePosts(ctx, s.CompanyID, nil, "", 10); return err }},
 		{"claim of a post", func(ctx context.Context) error { _, err := posts.ClaimPost(ctx, s.CompanyID, "pst_1"); return err }},
-		{"stuck posts", func(ctx context.Context) error { _, err := posts.StuckPosts(ctx, s.CompanyID, "9"); return err }},
 		{"approved replies", func(ctx context.Context) error {
 			_, err := replies.ApprovedReplies(ctx, s.CompanyID, nil, "", 10)
 			return err
@@ -369,7 +368,6 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			_, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1", nil)
 			return err
 		}},
-		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},
 		{"snapshot", func(ctx context.Context) error { _, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", nil); return err }},
 		{"versions", func(ctx context.Context) error {
 			_, err := boards.Versions(ctx, s.CompanyID, "brd_1", "", 51)

@@ -23,7 +23,7 @@ import (
 //
 // The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a
 // post is publishing, the API rejects edits and deletes with conflict. A claim does not expire;
-// Store.StuckPosts lists old claims (see package claim). A post is therefore sent twice only if
+// list_post_claims lists the claims (see package claim). A post is therefore sent twice only if
 // someone decides to retry it.
 
 // ClaimedPost is a post together with its claim.
@@ -201,18 +201,12 @@ func partitionsWithStatus(companyID string, platform *Platform, status PostStatu
 	return out
 }
 
-// StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
-// claim.Kind.ListStale.
-func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]ClaimedPost, error) {
-	return claimedPostKind.ListStale(ctx, s.table, companyID, claimedBefore)
-}
-
 // ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
 // dispatcher sends the returned post. Returns fault.ErrNotFound when the post does not exist, and
 // fault.Conflict when it has a different status or is not due yet.
 //
-// After any other error the claim may or may not exist. If it does, StuckPosts lists the post
-// later.
+// After any other error the claim may or may not exist. If it does, list_post_claims lists
+// the post.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (ClaimedPost, error) {
 	c := claim.New(s.table)
 	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.setClaim(c) }, ClaimedPost.claimResponse)

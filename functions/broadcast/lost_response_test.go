@@ -1,56 +1,37 @@
 package broadcast_test
 
 import (
-	"errors"
-	"io"
-	"net/http"
-	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/testkit/apitest"
 )
-
-// responseLosingTransport is a transport that sends all requests but loses the responses to the
-// next few updates of records.
-type responseLosingTransport struct{ lossesLeft, lost atomic.Int64 }
-
-func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
-	out, err := apitest.Transport.RoundTrip(r)
-	if err != nil || !update || l.lossesLeft.Add(-1) < 0 {
-		return out, err
-	}
-	l.lost.Add(1)
-	_, err = io.Copy(io.Discard, out.Body)
-	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
-}
 
 // Ensure a transition whose response is lost happens only once. Its retry must succeed. The retry
 // of a claim must return the same claim.
 func TestTransitionsSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	transport := &responseLosingTransport{}
+	transport := &apitest.UpdateLosingTransport{}
 	s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 	claim := func() string {
-		transport.lossesLeft.Store(1)
+		transport.LossesLeft.Store(1)
 		return *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	}
 	first := claim()
-	transport.lossesLeft.Store(1)
+	transport.LossesLeft.Store(1)
 	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
 	second := claim()
-	transport.lossesLeft.Store(1)
+	transport.LossesLeft.Store(1)
 	mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, failureReason))
 	third := claim()
-	transport.lossesLeft.Store(1)
+	transport.LossesLeft.Store(1)
 	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
-	if first == second || second == third || transport.lost.Load() != 6 {
-		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, transport.lost.Load())
+	if first == second || second == third || transport.Lost.Load() != 6 {
+		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, transport.Lost.Load())
 	}
 	p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1")
 	if err != nil {
@@ -65,22 +46,26 @@ func TestTransitionsSurviveLostResponses(t *testing.T) {
 // find the claim and release it.
 func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
-	transport := &responseLosingTransport{}
+	transport := &apitest.UpdateLosingTransport{}
 	s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
-	transport.lossesLeft.Store(100)
+	transport.LossesLeft.Store(100)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
 		t.Fatalf("a claim without a response: error %v, want one that is no conflict", err)
 	}
-	transport.lossesLeft.Store(0)
+	transport.LossesLeft.Store(0)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
-	stuck, err := store.StuckPosts(t.Context(), s.CompanyID, s.Table.Now())
-	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
-		t.Fatalf("stuck posts %+v, want one with a claim: %v", stuck, err)
+	s.Clock.Advance(1000 * time.Hour)
+	if due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10); err != nil || len(due.Records) != 0 {
+		t.Errorf("due posts %v with error %v, want none, because a claim does not expire", due.Records, err)
 	}
-	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
+	claims := s.Call(t, s.IssueKey(t), "list_post_claims", nil).Items(t)
+	if len(claims) != 1 || claims[0]["claimId"] == nil {
+		t.Fatalf("claims %v, want one", claims)
+	}
+	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", claims[0]["claimId"].(string)))
 	mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 }

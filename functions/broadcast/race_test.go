@@ -2,7 +2,6 @@ package broadcast_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -10,35 +9,6 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/testkit/apitest"
 )
-
-// Ensure exactly one of many concurrent claims of the same post succeeds.
-func TestClaimRace(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	store := broadcast.NewStore(s.Table)
-	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
-	for round := range 5 {
-		claims := make([]string, 24)
-		var wait sync.WaitGroup
-		for n := range claims {
-			wait.Go(func() {
-				d, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1")
-				switch {
-				case err == nil:
-					claims[n] = *d.ClaimID
-				case !isConflict(err):
-					t.Errorf("claim: error %v, want none or a conflict", err)
-				}
-			})
-		}
-		wait.Wait()
-		won := slices.DeleteFunc(claims, func(claimID string) bool { return claimID == "" })
-		if len(won) != 1 {
-			t.Fatalf("round %d: %d dispatchers claimed the post", round, len(won))
-		}
-		mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
-	}
-}
 
 // Ensure concurrent dispatchers send every post exactly once.
 func TestConcurrentDispatchers(t *testing.T) {
@@ -108,12 +78,12 @@ func TestEditWinsOverClaim(t *testing.T) {
 		{"delete_broadcast_post", record{}, fault.NotFound, ""},
 		{"update_broadcast_post", record{"body": "Reworded"}, "", "Reworded"},
 	} {
-		transport := &beforeWriteTransport{action: "UpdateItem", postID: "pst_1"}
+		transport := beforeWrite("UpdateItem", "pst_1")
 		s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 		key := s.IssueKey(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlierTime})
 		edited := false
-		transport.beforeWrite = func() {
+		transport.Run = func() {
 			tc.args["postId"] = "pst_1"
 			edited = s.Call(t, key, tc.op, tc.args).Status == 200
 		}

@@ -143,49 +143,6 @@ func TestReportFieldsFitTheOutcome(t *testing.T) {
 	}
 }
 
-// Ensure StuckPosts lists posts whose dispatcher crashed, oldest claim first. Only a report may
-// release them.
-func TestStuckPosts(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	store := broadcast.NewStore(s.Table)
-	var records []record
-	for _, id := range []string{"pst_a", "pst_b", "pst_c"} {
-		records = append(records, record{"id": id, "platform": "push", "status": "scheduled", "scheduledFor": earlierTime})
-	}
-	importRecords(t, s, "post", append(records, record{"id": "pst_imported", "status": "publishing"})...)
-	claims := map[string]string{}
-	for _, id := range []string{"pst_b", "pst_a", "pst_c"} {
-		claims[id] = *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID
-		s.Clock.Advance(time.Minute)
-	}
-	stuck := func(before string) (ids []string) {
-		found, err := store.StuckPosts(t.Context(), s.CompanyID, before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range found {
-			if d.ClaimID != nil && *d.ClaimID != claims[d.ID] {
-				t.Errorf("%s has the claim %s, want %s", d.ID, *d.ClaimID, claims[d.ID])
-			}
-			ids = append(ids, d.ID)
-		}
-		return ids
-	}
-	if got := stuck("2026-08-11T09:31:00.000Z"); !slices.Equal(got, []string{"pst_imported", "pst_b", "pst_a"}) {
-		t.Errorf("stuck posts %v, want pst_imported, pst_b and pst_a", got)
-	}
-	s.Clock.Advance(1000 * time.Hour)
-	if due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10); err != nil || len(due.Records) != 0 {
-		t.Errorf("claimed posts are due again: %v %v", due, err)
-	}
-	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
-	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
-	if got := stuck(s.Table.Now()); !slices.Equal(got, []string{"pst_a", "pst_c"}) {
-		t.Errorf("stuck posts %v, want pst_a and pst_c", got)
-	}
-}
-
 // Ensure an import releases a claim: the dispatcher's report must then be rejected.
 func TestImportEndsClaim(t *testing.T) {
 	t.Parallel()

@@ -1,13 +1,9 @@
 package broadcast_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"growthworkspace/functions/broadcast"
@@ -156,31 +152,12 @@ func TestDeletePost(t *testing.T) {
 	}
 }
 
-// beforeWriteTransport is a transport that runs a function once, just before it sends the next
-// write to the given post.
-type beforeWriteTransport struct {
-	mu          sync.Mutex
-	action      string // the DynamoDB operation of that write
-	postID      string
-	beforeWrite func()
-}
-
-func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	i.mu.Lock()
-	var run func()
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.action) && bytes.Contains(body, []byte(i.postID)) {
-		run, i.beforeWrite = i.beforeWrite, nil
-	}
-	i.mu.Unlock()
-	if run != nil {
-		run()
-	}
-	return http.DefaultTransport.RoundTrip(r)
+// beforeWrite returns a transport that runs a function just before a write to the given post.
+// action is the DynamoDB operation of that write.
+func beforeWrite(action, postID string) *apitest.BeforeMatch {
+	return &apitest.BeforeMatch{Matches: func(c apitest.Call) bool {
+		return c.Action == action && strings.Contains(c.Body, postID)
+	}}
 }
 
 // Ensure that if a dispatcher claims a post between the read and the write of an edit or a delete,
@@ -188,12 +165,12 @@ func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {
-		transport := &beforeWriteTransport{action: action, postID: "pst_1"}
+		transport := beforeWrite(action, "pst_1")
 		s := apitest.NewWithTransport(t, broadcast.Operations, transport)
 		key := s.IssueKey(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 		claimed := false
-		transport.beforeWrite = func() {
+		transport.Run = func() {
 			_, err := broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
 				publishing := broadcast.PostStatusPublishing
 				p.Status = &publishing

@@ -2,7 +2,6 @@ package company_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -151,35 +150,20 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// failAfterTransport is a transport whose calls all fail after the first few.
-type failAfterTransport struct {
-	calls              atomic.Int64
-	callsBeforeFailure int64
-}
-
-func (d *failAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if n := d.calls.Add(1); d.callsBeforeFailure > 0 && n > d.callsBeforeFailure {
-		return nil, context.Canceled
-	}
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure an erasure that crashes after any of its calls leaves the profile until everything else is
 // gone. The next erasure must delete the rest.
 func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	p := &failAfterTransport{}
+	p := &apitest.CrashingTransport{}
 	s := apitest.NewWithTransport(t, company.Operations, p)
-	for after := int64(1); ; after++ {
+	for after := 1; ; after++ {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
 		records := len(remainingPartitions(t, s.Table, id+"#"))
-		ctx, stop := context.WithCancel(t.Context())
-		p.callsBeforeFailure = p.calls.Load() + after
-		_, eraseErr := company.NewStore(s.Table).Erase(ctx, id, nil)
-		stop()
-		p.callsBeforeFailure = 0
+		p.CrashAfter(after, false)
+		_, eraseErr := company.NewStore(s.Table).Erase(t.Context(), id, nil)
+		p.StopCrashing()
 		rest := remainingPartitions(t, s.Table, id+"#")
 		if listed := isRegistered(t, s, id); listed != slices.Contains(rest, id+"#company") && eraseErr != nil {
 			t.Errorf("after %d calls the company is in the registry: %t, and has the partitions %v", after, listed, rest)

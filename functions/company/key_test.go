@@ -330,41 +330,29 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls beforeTransaction once, just before the next
-// transaction is sent.
-type beforeTransactionTransport struct{ beforeTransaction func() }
-
-func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if do := s.beforeTransaction; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		s.beforeTransaction = nil
-		do()
-	}
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure a request that creates or rotates a key creates none if the key that sent it is revoked
 // during the request. Otherwise a thief could keep a new key after the stolen one is revoked.
 func TestRevokedWhileGranting(t *testing.T) {
 	t.Parallel()
-	transport := &beforeTransactionTransport{}
+	transport := &apitest.BeforeMatch{Matches: apitest.IsTransaction}
 	s := apitest.NewWithTransport(t, company.Operations, transport)
 	admin := s.IssueKey(t)
 	old := createKey(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][2]string{{keysPath, `{"name":"x","scopes":["keys:read"]}`}, {keysPath + "/" + old.ID + "/rotate", `{}`}} {
 		stolen := createKey(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
 		before := len(keysByID(t, s, admin))
-		transport.beforeTransaction = func() {
+		transport.Run = func() {
 			if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, stolen.ID); err != nil {
 				t.Error(err)
 			}
 		}
 		requireError(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
-		if all := keysByID(t, s, admin); transport.beforeTransaction != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
-			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, transport.beforeTransaction == nil, all)
+		if all := keysByID(t, s, admin); transport.Run != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
+			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, transport.Run == nil, all)
 		}
 	}
 	self := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
-	transport.beforeTransaction = func() {
+	transport.Run = func() {
 		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, self.ID); err != nil {
 			t.Error(err)
 		}

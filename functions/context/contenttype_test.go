@@ -150,35 +150,3 @@ func countOccurrences(list []string, s string) (n int) {
 	}
 	return n
 }
-
-func TestListInput(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	var types, goals []string
-	for n := range 51 {
-		types = append(types, fmt.Sprintf(`{"id":"cty_%02d"}`, n))
-		goals = append(goals, fmt.Sprintf(`{"id":"bgl_%02d"}`, n))
-	}
-	importLines(t, s, "content-type", s.CompanyID, types...)
-	importLines(t, s, "brand-goal", s.CompanyID, goals...)
-	key := s.IssueKey(t)
-	_, typesCursor := listPage(t, s, key, "list_context_content_types", 1, "")
-	_, goalsCursor := listPage(t, s, key, "list_context_goals", 1, "")
-	for operation, foreign := range map[string]string{"list_context_content_types": goalsCursor, "list_context_goals": typesCursor} {
-		s.Run(t, []apitest.Scenario{
-			{Name: operation + " default limit", Op: operation, Check: func(t *testing.T, r apitest.Response) {
-				if n, more := len(r.Items(t)), r.Header.Get("Service-Has-More"); n != 50 || more != "true" {
-					t.Errorf("%d records, Service-Has-More %q; want 50 and true", n, more)
-				}
-			}},
-			{Name: operation + " highest limit", Op: operation, Args: map[string]any{"limit": 200}, Check: func(t *testing.T, r apitest.Response) {
-				if n, more := len(r.Items(t)), r.Header.Get("Service-Has-More"); n != 51 || more != "false" {
-					t.Errorf("%d records, Service-Has-More %q; want 51 and false", n, more)
-				}
-			}},
-			{Name: operation + " limit 0", Op: operation, Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit: must be between 1 and 200"},
-			{Name: operation + " limit 201", Op: operation, Args: map[string]any{"limit": 201}, Want: 400, WantMessage: "query.limit: must be between 1 and 200"},
-			{Name: operation + " cursor of another list", Op: operation, Args: map[string]any{"cursor": foreign}, Want: 400, WantMessage: "query.cursor: "},
-		})
-	}
-}

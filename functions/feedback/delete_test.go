@@ -132,43 +132,6 @@ func TestRecreateAfterDelete(t *testing.T) {
 	requireEqual(t, "pushes of both identities", mustPush(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), pushCounts{2, 2, 0})
 }
 
-// Ensure a deletion whose process crashes at any table call leaves either both the record and its
-// reference, or neither. Repeating the request must complete the deletion.
-func TestDeleteThroughCrashes(t *testing.T) {
-	t.Parallel()
-	faults := &apitest.CrashingTransport{}
-	faults.StopCrashing()
-	s := apitest.NewWithTransport(t, feedback.Operations, faults)
-	key := s.IssueKey(t)
-	deaths := 0
-	for calls, died := 0, true; died; calls++ {
-		died = false
-		for _, during := range []bool{false, true} {
-			importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A"}`)
-			faults.CrashAfter(calls, during)
-			first := deleteFeedback(t, s, key, "fbk_own")
-			if faults.Crashed() {
-				died, deaths = true, deaths+1
-				if first.Status < 500 {
-					t.Errorf("%d calls: %d %s", calls, first.Status, first.Body)
-				}
-			}
-			faults.StopCrashing()
-			records, refs := storedSortKeys(t, s, "feedback#"), storedSortKeys(t, s, "ext#")
-			if len(records) != len(refs) {
-				t.Errorf("%d calls: %v and %v are stored", calls, records, refs)
-			}
-			if again := deleteFeedback(t, s, key, "fbk_own"); (again.Status == http.StatusOK) != (len(records) > 0) {
-				t.Errorf("%d calls: again: %d %s", calls, again.Status, again.Body)
-			}
-			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
-		}
-	}
-	if deaths < 6 { // two crashes at each of three steps: the key check in parallel with the read of the record, the read of the reference, and the transaction
-		t.Errorf("only %d deaths", deaths)
-	}
-}
-
 // Ensure a deletion leaves the record either complete or gone, even if it races with an edit of the
 // reply, a push of the same review, a claim of the reply or a second deletion. A reply that a
 // worker may be posting must never be deleted.

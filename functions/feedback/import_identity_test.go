@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"growthworkspace/functions/feedback"
@@ -38,20 +37,6 @@ func TestImportReplacesStoredReview(t *testing.T) {
 	if r := s.Send(t, key, "GET", pushPath+"/fbk_first", ""); r.JSON(t)["title"] != "New" || r.JSON(t)["replyBody"] != "Thanks" {
 		t.Errorf("body %s, want the title New and the reply Thanks", r.Body)
 	}
-}
-
-// beforeCallTransport is a transport that runs beforeCall just before it sends call number
-// callNumber.
-type beforeCallTransport struct {
-	calls, callNumber atomic.Int64
-	beforeCall        func()
-}
-
-func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.calls.Add(1) == b.callNumber.Load() {
-		b.beforeCall()
-	}
-	return apitest.Transport.RoundTrip(r)
 }
 
 // Ensure a review ends up with exactly one record when two callers write it at the same time. The
@@ -109,16 +94,14 @@ func TestImportOfAReviewDuringWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at, reached := int64(1), true; reached; at++ {
-				transport := &beforeCallTransport{}
-				hookedService := apitest.NewWithTransport(t, feedback.Operations, transport)
-				s := apitest.New(t, feedback.Operations)
-				s.CompanyID = hookedService.CompanyID
+				s := start(t)
 				key := s.IssueKey(t)
+				transport := apitest.NewBeforeCall(at, func() { race.fast(s, s, key) })
+				hookedService := apitest.NewWithTransport(t, feedback.Operations, transport)
+				hookedService.CompanyID = s.CompanyID
 				importLines(t, s, s.CompanyID, race.before...)
-				transport.beforeCall = func() { race.fast(s, s, key) }
-				transport.callNumber.Store(at)
 				race.slow(s, hookedService, key)
-				reached = transport.calls.Load() >= at
+				reached = transport.Reached()
 				if got := listRecords(t, s); len(got) != 1 {
 					t.Errorf("before call %d: %v", at, got)
 				}

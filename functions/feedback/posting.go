@@ -19,8 +19,8 @@ import (
 //
 // The worker shows a person the reply that ClaimReply returned, not the one that was listed
 // earlier. While a reply is posting, the API rejects changes to it with conflict, so the person
-// confirms exactly what was approved. A claim does not expire; Store.StuckReplies lists the replies
-// with old claims (see package claim). The worker decides which platforms accept replies.
+// confirms exactly what was approved. A claim does not expire; list_reply_claims lists the claims
+// (see package claim). The worker decides which platforms accept replies.
 
 // ClaimedReply is a feedback record together with the claim on its reply.
 type ClaimedReply struct {
@@ -88,19 +88,13 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *So
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
 
-// StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and whose
-// outcome has not been reported, oldest claim first. The worker that claimed it has probably
-// crashed. See claim.Kind.ListStale.
-func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]ClaimedReply, error) {
-	return claimedReplyKind.ListStale(ctx, s.table, companyID, claimedBefore)
-}
-
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
 // worker must post exactly the returned body. confirmedBy names the person who confirmed it, and is
 // stored with the claim; nil means that the person is not known. Returns fault.ErrNotFound when the
 // feedback does not exist, and fault.Conflict when the reply is not approved or has no body.
 //
-// After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
+// After any other error the claim may or may not exist. If it does, list_reply_claims lists
+// the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string, confirmedBy *string) (ClaimedReply, error) {
 	c := claim.New(s.table)
 	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setClaim(c, confirmedBy) }, ClaimedReply.claimResponse)

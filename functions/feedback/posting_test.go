@@ -179,37 +179,6 @@ func TestApprovedReplies(t *testing.T) {
 	}
 }
 
-// Ensure StuckReplies returns the replies in the state posting: first those without a claim, then
-// those with old claims, oldest claim first.
-func TestStuckReplies(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	store := feedback.NewStore(s.Table)
-	for n := range 4 {
-		f := recordWithReply("approved", "Thanks")
-		f.ID = fmt.Sprintf("fbk_%d", n)
-		if n == 3 {
-			f.ReplyStatus = new(feedback.ReplyStatusPosting)
-		}
-		importRecords(t, s, f)
-	}
-	for _, id := range []string{"fbk_1", "fbk_0", "fbk_2"} {
-		mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id, nil))
-		s.Clock.Advance(time.Minute)
-	}
-	found, err := store.StuckReplies(t.Context(), s.CompanyID, "2026-08-11T09:31:00.000Z")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, p := range found {
-		got = append(got, p.ID)
-	}
-	if diff := cmp.Diff([]string{"fbk_3", "fbk_1", "fbk_0"}, got); diff != "" {
-		t.Errorf("stuck replies (-want +got):\n%s", diff)
-	}
-}
-
 // Ensure every transition returns not_found for an unknown id and for another company's id. An
 // import must release a claim.
 func TestPostingNoSuchReply(t *testing.T) {

@@ -3,7 +3,6 @@ package feedback_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -380,35 +379,21 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 // then cannot read it.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
-	faults := &beforeTransactionTransport{}
-	s := apitest.NewWithTransport(t, feedback.Operations, faults)
-	key := s.IssueKey(t)
-	other := apitest.New(t, feedback.Operations)
-	other.CompanyID = s.CompanyID
-	faults.before = func() { mustPush(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }
+	other := start(t)
+	key := other.IssueKey(t)
+	var once sync.Once
+	var overtaken atomic.Bool
+	s := apitest.NewWithTransport(t, feedback.Operations, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if apitest.IsTransaction(c) {
+			once.Do(func() { mustPush(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) })
+			overtaken.Store(true)
+		} else if overtaken.Load() && strings.HasSuffix(c.Action, "GetItem") {
+			return c.Refuse()
+		}
+		return c.Send()
+	}))
+	s.CompanyID = other.CompanyID
 	if r := push(t, s, key, `{"source":"reddit","externalId":"1","title":"mine"}`); r.Status < 500 {
 		t.Errorf("an overtaken push: status %d, want 500 or more: %s", r.Status, r.Body)
 	}
-}
-
-// beforeTransactionTransport is a transport that calls a function once, just before the first
-// transaction, and then fails every read.
-type beforeTransactionTransport struct {
-	once            sync.Once
-	transactionSeen atomic.Bool
-	before          func()
-}
-
-func (o *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	switch _, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
-	case call == "TransactWriteItems" && o.before != nil:
-		o.once.Do(o.before)
-		o.transactionSeen.Store(true)
-	case o.transactionSeen.Load() && (call == "BatchGetItem" || call == "GetItem"):
-		return &http.Response{
-			StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`)),
-		}, nil
-	}
-	return apitest.Transport.RoundTrip(r)
 }

@@ -1,9 +1,7 @@
 package metrics_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"reflect"
@@ -122,35 +120,23 @@ func TestPushChanges(t *testing.T) {
 	}
 }
 
-// refusingTransport refuses every transaction whose request body contains the string in `text`.
-type refusingTransport struct{ text string }
-
-func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if f.text != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && strings.Contains(string(body), f.text) {
-		return &http.Response{StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`))}, nil
-	}
-	r = r.Clone(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure that if a push fails after some of its transactions have succeeded, it still reports a
 // change, whichever transaction failed.
 func TestChangesOfPartialPush(t *testing.T) {
 	t.Parallel()
-	transport := &refusingTransport{}
-	s := apitest.NewWithTransport(t, metrics.Operations, transport)
+	refusedText := "nothing"
+	s := apitest.NewWithTransport(t, metrics.Operations, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if apitest.IsTransaction(c) && strings.Contains(c.Body, refusedText) {
+			return c.Refuse()
+		}
+		return c.Send()
+	}))
 	key := s.IssueKey(t)
 	points := seriesPoints("custom.a", 60) // transactions of 24, 24 and 12 records
 	mustPush(t, s, key, points...)
 	id := definitionIDs(t, s)["custom.a"]
 	for _, series := range []string{"0", "30", "59"} {
-		transport.text = `"S":"[` + series + `,` // the start of the encoded point of this series
+		refusedText = `"S":"[` + series + `,` // the start of the encoded point of this series
 		got := changesOf(t, s, true, func() {
 			if r := push(t, s, key, points...); r.Status != 500 {
 				t.Errorf("status %d of a push whose series %s fails, want 500: %s", r.Status, series, r.Body)

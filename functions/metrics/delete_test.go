@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -61,7 +60,6 @@ func TestDeleteDefinition(t *testing.T) {
 	idArgs := func(id string) map[string]any { return map[string]any{"definitionId": id} }
 	const op = "delete_metric_definition"
 	s.Run(t, []apitest.Scenario{
-		{Name: "ErrScope", Key: s.IssueKey(t, auth.MetricsRead), Op: op, Args: idArgs(empty), Want: 401, WantMessage: "metrics:write"},
 		{Name: "ErrPoints", Op: op, Args: idArgs(used), Want: 409, WantCode: "conflict", WantMessage: "the metric used has points; delete its points of every grain first"},
 		{Name: "ErrPointsOfOneName", Op: op, Args: idArgs("mdf_1"), Want: 409, WantMessage: "the metric both has points"},
 		{Name: "the other name has none", Op: op, Args: idArgs("mdf_2"), WantFields: map[string]any{"id": "mdf_2", "deleted": true}},

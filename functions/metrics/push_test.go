@@ -371,59 +371,19 @@ func TestPushConcurrently(t *testing.T) {
 	requireEqual(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
-// failingTransport is a transport that makes the next failuresLeft calls of one kind fail, after
-// letting callsToSkip of them through.
-type failingTransport struct {
-	mu                        sync.Mutex
-	callName                  string
-	callsToSkip, failuresLeft int
-	loseResponses             bool // DynamoDB executes the write, but the response is lost; otherwise the call is rejected
-}
-
-func (s *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	hit := strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+s.callName) && s.callName != ""
-	if hit && s.callsToSkip > 0 {
-		s.callsToSkip--
-		hit = false
-	}
-	hit = hit && s.failuresLeft > 0
-	if hit {
-		s.failuresLeft--
-	}
-	lose := s.loseResponses
-	s.mu.Unlock()
-	if !hit {
-		return apitest.Transport.RoundTrip(r)
-	}
-	if lose {
-		out, err := apitest.Transport.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		defer out.Body.Close()
-		if _, err := io.Copy(io.Discard, out.Body); err != nil {
-			return nil, err
-		}
-		return nil, io.ErrUnexpectedEOF
-	}
-	return &http.Response{StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`))}, nil
-}
-
-func (s *failingTransport) arm(call string, skip, n int, lose bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.callName, s.callsToSkip, s.failuresLeft, s.loseResponses = call, skip, n, lose
-}
-
 // Ensure a push succeeds after a lost DynamoDB response, and returns the keys that it created.
 func TestPushAfterLostResponse(t *testing.T) {
 	t.Parallel()
-	faults := &failingTransport{}
-	s := apitest.NewWithTransport(t, metrics.Operations, faults)
-	key := s.IssueKey(t)
-	faults.arm("TransactWriteItems", 0, 1, true)
+	var lost atomic.Bool
+	s := apitest.NewWithTransport(t, metrics.Operations, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if apitest.IsTransaction(c) && lost.CompareAndSwap(false, true) {
+			return c.Lose()
+		}
+		return c.Send()
+	}))
+	other, _ := start(t)
+	s.CompanyID = other.CompanyID
+	key := other.IssueKey(t)
 	requireEqual(t, "created", mustPush(t, s, key, pointOnDay("a", "2026-01-01", 1), pointOnDay("b", "2026-01-01", 2)), []string{"custom.a", "custom.b"})
 	requireEqual(t, "a", listPoints(t, s, "custom.a"), []string{"2026-01-01 1"})
 	requireEqual(t, "b", listPoints(t, s, "custom.b"), []string{"2026-01-01 2"})
@@ -434,8 +394,13 @@ func TestPushAfterLostResponse(t *testing.T) {
 // stores the rest without duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
-	faults := &failingTransport{}
-	s := apitest.NewWithTransport(t, metrics.Operations, faults)
+	var refuseNext atomic.Bool
+	s := apitest.NewWithTransport(t, metrics.Operations, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if apitest.IsTransaction(c) && refuseNext.CompareAndSwap(true, false) {
+			return c.Refuse()
+		}
+		return c.Send()
+	}))
 	key := s.IssueKey(t)
 	makePoints := func(n int, prefix string) (out []string) {
 		for i := range n {
@@ -445,11 +410,10 @@ func TestPushAfterFailure(t *testing.T) {
 	}
 	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records; one transaction fails
 		prefix := fmt.Sprintf("of%d_", records)
-		faults.arm("TransactWriteItems", 0, 1, false)
+		refuseNext.Store(true)
 		if r := push(t, s, key, makePoints(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
 			t.Fatalf("push of %d records: status %d, want 500 that is safe to retry: %s", records, r.Status, r.Body)
 		}
-		faults.arm("", 0, 0, false)
 		storedRecords := func() (points, definitions []string) {
 			withPrefix := func(lines []string) []string {
 				return slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "custom."+prefix) })
@@ -560,21 +524,17 @@ func TestPushLosesRace(t *testing.T) {
 	}
 }
 
-// panickingTransport is a transport that panics on the second transaction.
-type panickingTransport struct{ transactionCount atomic.Int64 }
-
-func (p *panickingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.transactionCount.Add(1) == 2 {
-		panic("planted")
-	}
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure a push of several transactions returns `internal` if one of them panics, and that a retry
 // stores the rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()
-	s := apitest.NewWithTransport(t, metrics.Operations, &panickingTransport{})
+	var transactions atomic.Int64
+	s := apitest.NewWithTransport(t, metrics.Operations, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if apitest.IsTransaction(c) && transactions.Add(1) == 2 {
+			panic("planted")
+		}
+		return c.Send()
+	}))
 	key := s.IssueKey(t)
 	var points []string
 	for i := range 60 {

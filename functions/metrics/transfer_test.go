@@ -3,7 +3,6 @@ package metrics_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -276,14 +275,11 @@ func TestNamesInRaces(t *testing.T) {
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {
-		for at, reached := 1, true; reached; at++ {
+		for at, reached := int64(1), true; reached; at++ {
 			s, _ := start(t)
-			calls := 0
-			transport := &beforeEveryCallTransport{beforeCall: func() {
-				if calls++; calls == at {
-					importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
-				}
-			}}
+			transport := apitest.NewBeforeCall(at, func() {
+				importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
+			})
 			into := transferType(t, apitest.NewWithTransport(t, metrics.Operations, transport), "metric-definition").ForFile(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definitionJSON(1, "q", "")))
 			if len(problems) > 0 {
@@ -295,7 +291,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 			} else {
 				err = into.Write(t.Context(), s.CompanyID, []any{record})
 			}
-			if reached = calls >= at; !reached {
+			if reached = transport.Reached(); !reached {
 				if err != nil {
 					t.Error(err)
 				}
@@ -313,12 +309,4 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 			requireEqual(t, "defined", definedKeys(t, s), "p q")
 		}
 	}
-}
-
-// beforeEveryCallTransport is a transport that runs a function just before every call.
-type beforeEveryCallTransport struct{ beforeCall func() }
-
-func (e *beforeEveryCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	e.beforeCall()
-	return apitest.Transport.RoundTrip(r)
 }

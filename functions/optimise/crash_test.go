@@ -1,39 +1,14 @@
 package optimise_test
 
 import (
-	"context"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
-
-// crashingTransport simulates a process that crashes after a number of table calls. Later calls
-// fail without reaching the table.
-type crashingTransport struct {
-	mu        sync.Mutex
-	callsLeft int
-	crashed   bool
-	cancel    func() // cancels the context of the request
-}
-
-func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.mu.Lock()
-	alive := m.callsLeft > 0
-	m.callsLeft--
-	m.crashed = m.crashed || !alive
-	m.mu.Unlock()
-	if !alive {
-		m.cancel()
-		return nil, context.Canceled
-	}
-	return apitest.Transport.RoundTrip(r)
-}
 
 // forEachCrash calls an operation in a process that crashes at its first table call, then in one
 // that crashes at its second table call, and so on, until a process does not crash. Each time, it
@@ -44,19 +19,16 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 	for calls := 0; ; calls++ {
 		s := start(t)
 		key, args := s.IssueKey(t), prepare(s)
-		ctx, stop := context.WithCancel(t.Context())
-		m := &crashingTransport{callsLeft: calls, cancel: stop}
+		m := &apitest.CrashingTransport{}
+		m.CrashAfter(calls, false)
 		crashing := apitest.NewWithTransport(t, optimise.Operations, m)
 		crashing.CompanyID = s.CompanyID
-		handler := crashing.Handler
-		crashing.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r.WithContext(ctx)) })
 		first := crashing.Call(t, key, op, args)
-		stop()
 		check(s, first, s.Call(t, key, op, args))
 		if t.Failed() {
 			t.Fatalf("the process died after %d calls", calls)
 		}
-		if !m.crashed {
+		if !m.Crashed() {
 			if calls < 3 {
 				t.Fatalf("%s makes %d calls", op, calls)
 			}

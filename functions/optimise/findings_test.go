@@ -1,12 +1,10 @@
 package optimise_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -169,38 +167,6 @@ func TestFindingsReplaced(t *testing.T) {
 	}
 }
 
-// beforeRequestTransport is a transport that calls beforeRequest once, before it sends the first
-// request for which matches returns true.
-type beforeRequestTransport struct {
-	matches       func(target, body string) bool
-	beforeRequest func() error // if it returns an error, the request fails with that error
-	responded     chan string  // X-Amz-Target of each request that got a response
-	once          sync.Once
-}
-
-func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	target := r.Header.Get("X-Amz-Target")
-	if b.matches(target, string(body)) {
-		b.once.Do(func() { err = b.beforeRequest() })
-		if err != nil {
-			return nil, err
-		}
-	}
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && b.responded != nil {
-		select {
-		case b.responded <- target:
-		default:
-		}
-	}
-	return response, err
-}
-
 // Ensure a reader gets the new audit with the new findings if an import runs between the read of
 // the audit and the read of its chunks. The two reads run in parallel, so either can come first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
@@ -209,15 +175,25 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 		t.Run(lastCall+" last", func(t *testing.T) {
 			t.Parallel()
 			writer := start(t)
-			b := &beforeRequestTransport{responded: make(chan string, 8), matches: func(target, body string) bool {
-				return strings.HasSuffix(target, "."+lastCall) && strings.Contains(body, writer.CompanyID)
-			}}
 			replacement := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
 			audits := transferType(t, writer, "audit")
-			b.beforeRequest = func() error {
-				<-b.responded // the other read is done
-				return audits.Write(t.Context(), writer.CompanyID, []any{replacement})
-			}
+			responded := make(chan struct{}, 8)
+			var once sync.Once
+			b := apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+				if c.Action == lastCall && strings.Contains(c.Body, writer.CompanyID) {
+					once.Do(func() {
+						<-responded // the other read is done
+						if err := audits.Write(t.Context(), writer.CompanyID, []any{replacement}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				response, err := c.Send()
+				if err == nil {
+					responded <- struct{}{}
+				}
+				return response, err
+			})
 			reader := optimise.NewStore(apitest.NewWithTransport(t, optimise.Operations, b).Table)
 			importRecords(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
 			ctx, m := apitest.NewRequest(t)
@@ -276,15 +252,16 @@ func TestFindingsOfAbortedImport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	writes := 0
-	b := &beforeRequestTransport{
-		matches: func(target, _ string) bool {
-			if strings.HasSuffix(target, ".BatchWriteItem") {
-				writes++
-			}
-			return writes == 2 // the chunks are written, the audits are not
-		},
-		beforeRequest: func() error { cancel(); return ctx.Err() },
-	}
+	b := apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if c.Action == "BatchWriteItem" {
+			writes++
+		}
+		if writes == 2 { // the chunks are written, the audits are not
+			cancel()
+			return nil, ctx.Err()
+		}
+		return c.Send()
+	})
 	crashing := apitest.NewWithTransport(t, optimise.Operations, b)
 	replacement := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
 	if err := transferType(t, crashing, "audit").Write(ctx, s.CompanyID, []any{replacement}); err == nil {

@@ -3,27 +3,12 @@ package optimise_test
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
-
-// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
-type beforeCallTransport struct {
-	calls, callNumber atomic.Int64
-	beforeCall        func()
-}
-
-func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.calls.Add(1) == b.callNumber.Load() {
-		b.beforeCall()
-	}
-	return apitest.Transport.RoundTrip(r)
-}
 
 // Ensure an imported goal never outlives its site. The test deletes the site just before each table
 // call of the import, and imports the goals just before each table call of the delete.
@@ -49,18 +34,18 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 				s := start(t)
 				importRecords(t, s, "site", `{"id":"sit_1"}`)
 				var removeErr, importErr error
-				transport := &beforeCallTransport{beforeCall: func() { importErr = write(s, transferType(t, s, "site-goal"), add) }}
+				interrupt := func() { importErr = write(s, transferType(t, s, "site-goal"), add) }
 				if deleteFirst {
-					transport.beforeCall = func() { removeErr = remove(s, s) }
+					interrupt = func() { removeErr = remove(s, s) }
 				}
-				transport.callNumber.Store(callNumber)
+				transport := apitest.NewBeforeCall(callNumber, interrupt)
 				intercepted := apitest.NewWithTransport(t, optimise.Operations, transport)
 				if deleteFirst {
 					importErr = write(s, transferType(t, intercepted, "site-goal"), add)
 				} else {
 					removeErr = remove(s, intercepted)
 				}
-				if reached = transport.calls.Load() >= callNumber; !reached {
+				if reached = transport.Reached(); !reached {
 					continue
 				}
 				var refused transfer.RefusedRecords

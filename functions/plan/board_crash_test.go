@@ -102,7 +102,7 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if n >= m.crashAt.Load() {
 		m.cancel()
-		return nil, errCrashed
+		return nil, context.Canceled
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
@@ -222,16 +222,15 @@ func TestUpdateMeetsPublish(t *testing.T) {
 			if !updates {
 				outer, inner = update, publish
 			}
-			transport := &beforeCallTransport{beforeCall: func() {
+			transport := apitest.NewBeforeCall(at, func() {
 				if err := inner(plan.NewStore(s.Table)); err != nil {
 					t.Errorf("before call %d: %v", at, err)
 				}
-			}}
-			transport.callNumber.Store(at)
+			})
 			if err := outer(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)); err != nil {
 				t.Errorf("before call %d: %v", at, err)
 			}
-			if reached = transport.calls.Load() >= at; !reached {
+			if reached = transport.Reached(); !reached {
 				break
 			}
 			got := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})

@@ -150,13 +150,12 @@ func TestBoardRaces(t *testing.T) {
 					first, second = other, remove
 				}
 				startSecond := make(chan struct{})
-				transport := &beforeCallTransport{beforeCall: func() { close(startSecond) }}
-				transport.callNumber.Store(int64(1 + round/2%callsMax))
+				transport := apitest.NewBeforeCall(int64(1+round/2%callsMax), func() { close(startSecond) })
 				firstStore := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 				var wait sync.WaitGroup
 				wait.Go(func() {
 					first(firstStore)
-					if transport.calls.Load() < transport.callNumber.Load() {
+					if !transport.Reached() {
 						close(startSecond)
 					}
 				})

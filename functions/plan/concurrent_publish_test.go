@@ -1,8 +1,6 @@
 package plan_test
 
 import (
-	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,20 +9,6 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/timestamp"
 )
-
-// beforeCallTransport is a transport that calls beforeCall just before it sends call number
-// callNumber.
-type beforeCallTransport struct {
-	calls, callNumber atomic.Int64
-	beforeCall        func()
-}
-
-func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if i.calls.Add(1) == i.callNumber.Load() {
-		i.beforeCall()
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
 
 // Ensure a board's live items match its live version even if, just before any table call of a
 // publish, another caller edits and publishes the board. Each change to the content must add one
@@ -39,20 +23,19 @@ func TestPublishLosesRace(t *testing.T) {
 		addedID := createItem(t, s, key, map[string]any{"title": "Comes"})["id"]
 		always := func(string) error { return nil }
 
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			s.Clock.Advance(time.Minute) // so that the slow publish's lease has expired
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": removedID, "status": "archived"})
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": addedID, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 				t.Error(err)
 			}
-		}}
-		transport.callNumber.Store(at)
+		})
 		slow := apitest.NewWithTransport(t, plan.Operations, transport)
 		if _, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		reached = transport.calls.Load() >= at
+		reached = transport.Reached()
 		if !reached {
 			return
 		}
@@ -80,17 +63,16 @@ func TestPublishAfterEditFromFasterClock(t *testing.T) {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 		later := timestamp.Format(s.Clock.Now().Add(20 * time.Second))
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			board := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
 			if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(board, "SET updatedAt = :at ADD rev :one", "", nil,
 				table.Item{":at": table.String(later), ":one": table.Number(1)})); err != nil {
 				t.Error(err)
 			}
-		}}
-		transport.callNumber.Store(at)
+		})
 		slow := apitest.NewWithTransport(t, plan.Operations, transport)
 		done, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
-		if reached = transport.calls.Load() >= at; !reached {
+		if reached = transport.Reached(); !reached {
 			return
 		}
 		got := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})

@@ -53,19 +53,18 @@ func TestItemAndPublish(t *testing.T) {
 						}
 						item := createItem(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
 						callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-						hook := &beforeCallTransport{beforeCall: func() {
+						hook := apitest.NewBeforeCall(at, func() {
 							for _, status := range c.statuses {
 								callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
 								callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 							}
-						}}
-						hook.callNumber.Store(at)
+						})
 						var transport http.RoundTripper = hook
 						if canceled {
 							transport = cancelingTransport{hook}
 						}
 						got, err := operate(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table), s.CompanyID, item)
-						if reached = hook.calls.Load() >= at; !reached {
+						if reached = hook.Reached(); !reached {
 							return
 						}
 						if err != nil {
@@ -124,7 +123,7 @@ func TestPublishDuringReads(t *testing.T) {
 		versionOf := func(item any, op string) any {
 			return callOperation(t, s, key, op, map[string]any{"itemId": item})["publishedVersion"]
 		}
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			for _, op := range []string{"get_plan_item", "update_plan_item"} {
 				if before, after := versionOf(removedID, op), versionOf(addedID, op); before != 1.0 || after != nil {
 					t.Errorf("before call %d: %s shows version %v of the item to be removed, and %v of the item to be added", at, op, before, after)
@@ -135,13 +134,12 @@ func TestPublishDuringReads(t *testing.T) {
 					t.Errorf("before call %d: the list shows version %v of %v", at, i["publishedVersion"], i["title"])
 				}
 			}
-		}}
-		transport.callNumber.Store(at)
+		})
 		publisher := apitest.NewWithTransport(t, plan.Operations, transport)
 		if _, err := plan.NewStore(publisher.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil }); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		if reached = transport.calls.Load() >= at; reached {
+		if reached = transport.Reached(); reached {
 			if before, after := versionOf(removedID, "get_plan_item"), versionOf(addedID, "get_plan_item"); before != 1.0 || after != 2.0 {
 				t.Errorf("after the publish the removed item shows version %v, the added one %v", before, after)
 			}

@@ -1,9 +1,8 @@
 package plan_test
 
 import (
-	"bytes"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,52 +11,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport is a transport that calls the function `edit` as soon as a publish has
-// leased the board. It then rejects the first call whose operation name and body together contain
-// all the strings in refusedCalls.
-type editAfterLeaseTransport struct {
-	edit         func()
-	refusedCalls []string
-
-	edited, refused atomic.Bool
-}
-
-func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	text := r.Header.Get("X-Amz-Target") + string(body)
-	isRefused := o.edited.Load()
-	for _, word := range o.refusedCalls {
-		isRefused = isRefused && strings.Contains(text, word)
-	}
-	if isRefused && o.refused.CompareAndSwap(false, true) {
-		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: r}, nil
-	}
-	return afterLeaseTransport{func() {
-		if o.edited.CompareAndSwap(false, true) {
-			o.edit()
+// afterLease returns a transport that calls run after each table call that leases a board.
+func afterLease(run func()) apitest.Intercept {
+	return func(c apitest.Call) (*http.Response, error) {
+		response, err := c.Send()
+		if apitest.IsTransaction(c) && strings.Contains(c.Body, "SET claim") {
+			run()
 		}
-	}}.RoundTrip(r)
-}
-
-// afterLeaseTransport is a transport that calls afterLease after each table call that leases a
-// board.
-type afterLeaseTransport struct{ afterLease func() }
-
-func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+		return response, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	response, err := apitest.Transport.RoundTrip(r)
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && bytes.Contains(body, []byte("SET claim")) {
-		a.afterLease()
-	}
-	return response, err
 }
 
 // Ensure a publish that is overtaken by an edit fails if it cannot delete the snapshot that it will
@@ -73,9 +35,21 @@ func TestPublishCannotDeleteItsSnapshot(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
-			o := &editAfterLeaseTransport{refusedCalls: refusedCalls, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
+			var edited, refused atomic.Bool
+			afterFirstLease := afterLease(func() {
+				if edited.CompareAndSwap(false, true) {
+					createItem(t, s, key, map[string]any{"title": "Second", "status": "published"})
+				}
+			})
+			o := apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+				isOther := func(word string) bool { return !strings.Contains("."+c.Action+c.Body, word) }
+				if edited.Load() && !slices.ContainsFunc(refusedCalls, isOther) && refused.CompareAndSwap(false, true) {
+					return c.Refuse()
+				}
+				return afterFirstLease(c)
+			})
 			_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
-			if !o.refused.Load() {
+			if !refused.Load() {
 				t.Fatal("the publish was not overtaken")
 			}
 			if err == nil || !strings.Contains(err.Error(), "drop chunks") {

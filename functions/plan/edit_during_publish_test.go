@@ -39,13 +39,12 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				for name, value := range interruption.arguments {
 					arguments[name] = value
 				}
-				transport := &beforeCallTransport{beforeCall: func() { callOperation(t, s, key, interruption.op, arguments) }}
-				transport.callNumber.Store(at)
+				transport := apitest.NewBeforeCall(at, func() { callOperation(t, s, key, interruption.op, arguments) })
 				done, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 				if err != nil {
 					t.Errorf("before call %d: %v", at, err)
 				}
-				reached = transport.calls.Load() >= at
+				reached = transport.Reached()
 				board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 				shown := versionTitles(t, s, 0)
 				want := map[string]any{
@@ -168,10 +167,9 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		item := createItem(t, s, key, map[string]any{"title": "A"})["id"].(string)
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "Edited"})
-		}}
-		transport.callNumber.Store(at)
+		})
 		store := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 		err := store.Items.Remove(t.Context(), s.CompanyID, item, func(i plan.Item) error {
 			if i.Title != "A" {
@@ -179,7 +177,7 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 			}
 			return nil
 		})
-		if reached = transport.calls.Load() >= at; !reached {
+		if reached = transport.Reached(); !reached {
 			if err != nil {
 				t.Error(err)
 			}

@@ -57,10 +57,9 @@ func TestImportLosesRace(t *testing.T) {
 					importRecords(t, s, "board", `{"id":"brd_2"}`)
 					_, records := checkImport(t, s, "item", late, other)
 					var slugOwner any
-					transport := &beforeCallTransport{beforeCall: func() { slugOwner = race.intrude(s, key) }}
-					transport.callNumber.Store(at)
+					transport := apitest.NewBeforeCall(at, func() { slugOwner = race.intrude(s, key) })
 					err := write(itemImportWithTransport(t, s, transport), s, records)
-					if reached = transport.calls.Load() >= at; !reached {
+					if reached = transport.Reached(); !reached {
 						if err != nil {
 							t.Error(err)
 						}
@@ -90,10 +89,9 @@ func TestImportDuringADelete(t *testing.T) {
 		s, _ := start(t)
 		kind, records := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
 		var importErr error
-		transport := &beforeCallTransport{beforeCall: func() { importErr = kind.Write(t.Context(), s.CompanyID, records) }}
-		transport.callNumber.Store(at)
+		transport := apitest.NewBeforeCall(at, func() { importErr = kind.Write(t.Context(), s.CompanyID, records) })
 		err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
-		if reached = transport.calls.Load() >= at; !reached {
+		if reached = transport.Reached(); !reached {
 			return
 		}
 		rest := remainingRecords(t, s, "brd_1")

@@ -3,9 +3,7 @@ package plan_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,10 +40,9 @@ func TestLeaseIsReleased(t *testing.T) {
 				item := createItem(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
 				callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 				callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
-				transport := &beforeCallTransport{beforeCall: func() {
+				transport := apitest.NewBeforeCall(at, func() {
 					callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": newTitle})
-				}}
-				transport.callNumber.Store(at)
+				})
 				reviewed := ""
 				_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(digest string) error {
 					if reviewed == "" {
@@ -62,23 +59,10 @@ func TestLeaseIsReleased(t *testing.T) {
 				if c := leaseOf(t, s); c != nil {
 					t.Errorf("before call %d: the board still has the lease %v", at, c)
 				}
-				reached = transport.calls.Load() >= at
+				reached = transport.Reached()
 			}
 		})
 	}
-}
-
-// refusingTransport is a transport that rejects call number refusedCall.
-type refusingTransport struct {
-	calls       atomic.Int64
-	refusedCall int64
-}
-
-func (r *refusingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if r.calls.Add(1) == r.refusedCall {
-		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: request}, nil
-	}
-	return apitest.Transport.RoundTrip(request)
 }
 
 // Ensure a publish that fails at any table call releases its lease, so that the next publish does
@@ -89,7 +73,13 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	for at := int64(1); ; at++ {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
-		transport := &refusingTransport{refusedCall: at}
+		var calls atomic.Int64
+		transport := apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+			if calls.Add(1) == at {
+				return c.Refuse()
+			}
+			return c.Send()
+		})
 		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 		if c := leaseOf(t, s); c != nil {
 			t.Errorf("call %d refused: the board still has the lease %v", at, c)
@@ -118,8 +108,8 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
-			transport := &crashAfterTransport{next: http.DefaultTransport}
-			transport.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
+			transport := &apitest.CrashingTransport{}
+			transport.CrashAfter(4, false) // the publish makes four calls, and crashes after it has leased the board
 			crashing := apitest.NewWithTransport(t, plan.Operations, transport)
 			crashing.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(crashing.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {
@@ -150,10 +140,10 @@ func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	s, key := start(t)
 	createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
 	edits := 0
-	e := afterLeaseTransport{func() {
+	e := afterLease(func() {
 		edits++
 		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
-	}}
+	})
 	_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 	if code := fault.PublicError(err).Code; code != fault.Conflict || edits < 2 {
 		t.Errorf("after %d edits the publish returns %v, want a conflict after several", edits, err)

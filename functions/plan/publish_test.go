@@ -2,12 +2,10 @@ package plan_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,29 +126,13 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crashAfterTransport is a transport that lets the next callsLeft calls through and fails all later
-// ones, as if the process had crashed.
-type crashAfterTransport struct {
-	callsLeft atomic.Int64
-	next      http.RoundTripper
-}
-
-var errCrashed = errors.New("crashed")
-
-func (c *crashAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if c.callsLeft.Add(-1) < 0 {
-		return nil, errCrashed
-	}
-	return c.next.RoundTrip(r)
-}
-
 // Ensure a publish that crashes after any of its table calls leaves either the old state or the new
 // one, never a mixture, and that the next publish succeeds.
 func TestPublishCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	published := 0
-	for calls := int64(0); published == 0; calls++ {
+	for calls := 0; published == 0; calls++ {
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
@@ -160,8 +142,8 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
 		fresh := createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 
-		transport := &crashAfterTransport{next: http.DefaultTransport}
-		transport.callsLeft.Store(calls)
+		transport := &apitest.CrashingTransport{}
+		transport.CrashAfter(calls, false)
 		crashing := apitest.NewWithTransport(t, plan.Operations, transport)
 		store := plan.NewStore(crashing.Table)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -141,13 +140,13 @@ func TestRetention(t *testing.T) {
 func TestRetentionCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishCrashes covers the earlier calls
+	for calls, finished := 6, false; !finished; calls++ { // TestPublishCrashes covers the earlier calls
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
 		s, key := startWithVersions(t, 54)
-		transport := &crashAfterTransport{next: http.DefaultTransport}
-		transport.callsLeft.Store(calls)
+		transport := &apitest.CrashingTransport{}
+		transport.CrashAfter(calls, false)
 		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 		live := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
@@ -167,7 +166,7 @@ func TestRetentionCrashes(t *testing.T) {
 		if want := intsBetween(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
 			t.Errorf("died after %d calls: versions %v, chunks %v", calls, kept, chunks)
 		}
-		finished = transport.callsLeft.Load() >= 0
+		finished = !transport.Crashed()
 	}
 }
 
@@ -189,16 +188,15 @@ func TestVersionIsRemovedConcurrently(t *testing.T) {
 	} {
 		for at, reached := int64(1), true; reached; at++ {
 			s, _, _, _ := publishTwoVersions(t)
-			transport := &beforeCallTransport{beforeCall: func() {
+			transport := apitest.NewBeforeCall(at, func() {
 				removeVersion(t, s, 1)
-			}}
-			transport.callNumber.Store(at)
+			})
 			err := use(plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table), s)
 			var refused *fault.Error
 			if err != nil && (!errors.As(err, &refused) || refused.Code != fault.NotFound) {
 				t.Errorf("%s, before call %d: %v", name, at, err)
 			}
-			reached = transport.calls.Load() >= at
+			reached = transport.Reached()
 		}
 	}
 }

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -30,13 +29,13 @@ func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, se
 func TestRollbackCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for calls, finished := int64(0), false; !finished; calls++ {
+	for calls, finished := 0, false; !finished; calls++ {
 		if calls > 40 {
 			t.Fatal("the rollback did not finish within 40 calls")
 		}
 		s, key, first, second := publishTwoVersions(t)
-		transport := &crashAfterTransport{next: http.DefaultTransport}
-		transport.callsLeft.Store(calls)
+		transport := &apitest.CrashingTransport{}
+		transport.CrashAfter(calls, false)
 		_, err := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard)
 		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 
@@ -84,19 +83,18 @@ func TestRollbackLosesRace(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key, first, second := publishTwoVersions(t)
 		third := createItem(t, s, key, map[string]any{"title": "Third"})["id"]
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			s.Clock.Advance(time.Minute) // so that the slow rollback's lease has expired
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 				t.Error(err)
 			}
-		}}
-		transport.callNumber.Store(at)
+		})
 		slow := plan.NewStore(apitest.NewWithTransport(t, plan.Operations, transport).Table)
 		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1, acceptAnyBoard); err != nil {
 			t.Errorf("before call %d: %v", at, err)
 		}
-		if reached = transport.calls.Load() >= at; !reached {
+		if reached = transport.Reached(); !reached {
 			return
 		}
 		boardVersion := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]

@@ -285,15 +285,14 @@ func TestRollbackOfEditedBoard(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key, _, _ := publishTwoVersions(t)
 		tag := s.Call(t, key, "get_plan_board", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
-		transport := &beforeCallTransport{beforeCall: func() {
+		transport := apitest.NewBeforeCall(at, func() {
 			callOperation(t, s, key, "update_plan_board", map[string]any{"boardId": "brd_1", "name": "Renamed"})
-		}}
-		transport.callNumber.Store(at)
+		})
 		slow := apitest.NewWithTransport(t, plan.Operations, transport)
 		slow.CompanyID = s.CompanyID
 		slow.Clock.Advance(s.Clock.Now().Add(time.Hour).Sub(slow.Clock.Now())) // the edit is earlier than the commit
 		r := slow.Call(t, key, "rollback_plan_board", map[string]any{"boardId": "brd_1", "version": 1, "If-Match": tag})
-		if reached = transport.calls.Load() >= at; !reached {
+		if reached = transport.Reached(); !reached {
 			break
 		}
 		b := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})

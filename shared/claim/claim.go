@@ -4,19 +4,16 @@
 //
 // A claim is a conditional write, so only one worker gets a record. A report must contain the id of
 // the claim. A claim does not expire, because the service cannot know whether a worker that crashed
-// had finished its work. ListStale lists old claims. An operator checks them and reports the
+// had finished its work. List lists the claims. An operator checks the old ones and reports the
 // outcome on the worker's behalf.
 package claim
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -114,34 +111,6 @@ func (k Kind[T]) RequireLocked(ctx context.Context, t *table.Client, companyID, 
 // includes records that have the ClaimedStatus but no claim.
 func (k Kind[T]) List(ctx context.Context, t *table.Client, companyID, after string, limit int) (table.Page[T], error) {
 	return table.List[T](ctx, t, table.Query{Index: k.Index, Partitions: k.Partitions(companyID), After: after, Limit: limit})
-}
-
-// ListStale returns the company's claimed records whose claim was created at or before
-// claimedBefore, a timestamp in the format of package timestamp. It also returns records that have
-// the ClaimedStatus but no claim. Records without a claim come first, because nobody is working on
-// them, followed by those with a claim, oldest claim first.
-func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
-	partitions := k.Partitions(companyID)
-	found := make([][]T, len(partitions))
-	err := parallel.Do(len(partitions), len(partitions), func(n int) (err error) {
-		found[n], err = table.ReadAll[T](ctx, t, table.Collection{Index: k.Index, Partition: partitions[n]})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return FilterStale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
-}
-
-// FilterStale returns those of the claimed records that ListStale would list, in the same order.
-// idOf returns the id that breaks ties. FilterStale modifies the slice claimed.
-func FilterStale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
-	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
-	sortKey := func(record T) string {
-		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), idOf(record))
-	}
-	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(sortKey(a), sortKey(b)) })
-	return stuck
 }
 
 // ListReady runs q and returns a page of at most limit records that are ready to be claimed.

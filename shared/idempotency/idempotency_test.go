@@ -361,32 +361,19 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadTransport is a transport that returns nothing for reads that are not strongly
-// consistent, as if they did not see the latest writes.
-type staleReadTransport struct{}
-
-// RoundTrip implements http.RoundTripper.
-func (staleReadTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	if (call != "Query" && call != "GetItem") || bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
-		return apitest.Transport.RoundTrip(r)
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(`{"Count":0,"Items":[],"ScannedCount":0}`)),
-	}, nil
-}
-
 // Ensure a retry right after the first request finds the response, even when an eventually
 // consistent read would not.
 func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWithTransport(t, staleReadTransport{})
+	f := newFixtureWithTransport(t, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if c.Action != "Query" && c.Action != "GetItem" || strings.Contains(c.Body, `"ConsistentRead":true`) {
+			return c.Send()
+		}
+		return &http.Response{ // as if the read did not see the latest writes
+			StatusCode: http.StatusOK, Request: c.Request, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			Body: io.NopCloser(strings.NewReader(`{"Count":0,"Items":[],"ScannedCount":0}`)),
+		}, nil
+	}))
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}

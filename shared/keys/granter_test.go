@@ -1,10 +1,8 @@
 package keys_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -90,32 +88,21 @@ func TestKeyOfToken(t *testing.T) {
 	}
 }
 
-// queryCountingTransport is a transport that counts the queries, and how many of them are strongly
-// consistent.
-type queryCountingTransport struct{ queries, consistentQueries atomic.Int64 }
-
-func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		c.queries.Add(1)
-		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
-			c.consistentQueries.Add(1)
-		}
-	}
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure the list of keys includes every earlier write, because someone who revokes all keys of a
 // company must see even the newest one.
 func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
-	c := &queryCountingTransport{}
-	s := newFixtureWithTransport(t, c)
-	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.consistentQueries.Load() != c.queries.Load() {
-		t.Errorf("%v, %d of %d queries are consistent", err, c.consistentQueries.Load(), c.queries.Load())
+	var queries, consistentQueries atomic.Int64
+	s := newFixtureWithTransport(t, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if c.Action == "Query" {
+			queries.Add(1)
+			if strings.Contains(c.Body, `"ConsistentRead":true`) {
+				consistentQueries.Add(1)
+			}
+		}
+		return c.Send()
+	}))
+	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || queries.Load() == 0 || consistentQueries.Load() != queries.Load() {
+		t.Errorf("%v, %d of %d queries are consistent", err, consistentQueries.Load(), queries.Load())
 	}
 }

@@ -311,27 +311,16 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	}
 }
 
-// failingTransport fails one call with an error that is not retried: the call at which failuresLeft
-// reaches zero.
-type failingTransport struct{ failuresLeft atomic.Int64 }
-
-func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if f.failuresLeft.Add(-1) != 0 {
-		return apitest.Transport.RoundTrip(r)
-	}
-	_, err := io.Copy(io.Discard, r.Body)
-	body := `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"planted"}`
-	return &http.Response{
-		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
-	}, errors.Join(err, r.Body.Close())
-}
-
 // Ensure no method swallows the failure of any of its calls to the table.
 func TestFailuresAreReported(t *testing.T) {
 	t.Parallel()
-	l := &failingTransport{}
-	f := newFixtureWithTransport(t, l)
+	var failuresLeft atomic.Int64 // the call at which it reaches zero fails
+	f := newFixtureWithTransport(t, apitest.Intercept(func(c apitest.Call) (*http.Response, error) {
+		if failuresLeft.Add(-1) == 0 {
+			return c.Refuse()
+		}
+		return c.Send()
+	}))
 	ctx := t.Context()
 	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // can be called only once for each key
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
@@ -376,13 +365,13 @@ func TestFailuresAreReported(t *testing.T) {
 		f.key, f.secret = f.issue(t, grant)
 		key, secret, calls := f.key, f.secret, 0
 		for failed := true; failed; calls++ {
-			l.failuresLeft.Store(0)
+			failuresLeft.Store(0)
 			if once[name] {
 				key, secret = f.issue(t, grant)
 			}
-			l.failuresLeft.Store(int64(calls) + 1)
+			failuresLeft.Store(int64(calls) + 1)
 			err := call(key.ID, parse(t, secret))
-			if failed = l.failuresLeft.Load() <= 0; failed && (err == nil || fault.PublicError(err) != fault.ErrInternal) {
+			if failed = failuresLeft.Load() <= 0; failed && (err == nil || fault.PublicError(err) != fault.ErrInternal) {
 				t.Errorf("%s: call %d failed, and it returns %v", name, calls+1, err)
 			} else if !failed && err != nil {
 				t.Errorf("%s: no call failed, and it returns %v", name, err)
@@ -394,7 +383,7 @@ func TestFailuresAreReported(t *testing.T) {
 		if calls < 2 {
 			t.Errorf("%s: made no call", name)
 		}
-		l.failuresLeft.Store(0)
+		failuresLeft.Store(0)
 	}
 }
 

@@ -3,8 +3,6 @@ package keys_test
 import (
 	"crypto/rand"
 	"errors"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,34 +68,22 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f.checkAdmitAll(t, nil, f.secret, concurrentSecret, laterSecret, rotatedSecret, newSecret)
 }
 
-// beforeTransactionTransport is a transport that calls beforeTransaction once, just before the next
-// transaction is sent.
-type beforeTransactionTransport struct{ beforeTransaction func() }
-
-func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if do := s.beforeTransaction; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		s.beforeTransaction = nil
-		do()
-	}
-	return apitest.Transport.RoundTrip(r)
-}
-
 // Ensure a key is not suspended if its creation starts during a suspension and finishes after the
 // suspension has ended. Nothing would resume such a key.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
-	s := &beforeTransactionTransport{}
+	s := &apitest.BeforeMatch{Matches: apitest.IsTransaction}
 	f := newFixtureWithTransport(t, s)
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	s.beforeTransaction = func() {
+	s.Run = func() {
 		if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
 			t.Error(err)
 		}
 	}
 	_, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
-	if s.beforeTransaction != nil {
+	if s.Run != nil {
 		t.Fatal("not resumed in between")
 	}
 	f.checkAdmitAll(t, nil, f.secret, secret)

@@ -65,13 +65,13 @@ type taskAttempt struct {
 }
 
 // attempt seeds a new company and lets an agent do the task.
-func (k agentTask) attempt(t *testing.T, s *apitest.Service, agent taskAgent, scopes []auth.Scope) taskAttempt {
+func (a agentTask) attempt(t *testing.T, s *apitest.Service, agent taskAgent, scopes []auth.Scope) taskAttempt {
 	t.Helper()
 	inCompany := *s
 	inCompany.CompanyID = s.Table.NewID(id.CompanyPrefix)
 	s = &inCompany
-	c := newTaskCompany(k.name)
-	checker := k.seed(c)
+	c := newTaskCompany(a.name)
+	checker := a.seed(c)
 	kinds := functions.Transfers(s.Table)
 	for _, kind := range kinds { // in this order, every type follows the types that its records refer to
 		var lines []json.RawMessage
@@ -103,16 +103,16 @@ func (k agentTask) attempt(t *testing.T, s *apitest.Service, agent taskAgent, sc
 
 // run runs the task's agent and then its wrong runs. The keys of wrong runs have every scope, so that
 // no tool refuses a mistake before the checker sees it.
-func (k agentTask) run(t *testing.T, s *apitest.Service) (calls, textBytes int, problems []string) {
+func (a agentTask) run(t *testing.T, s *apitest.Service) (calls, textBytes int, problems []string) {
 	t.Helper()
-	done := k.attempt(t, s, k.agent, k.scopes)
+	done := a.attempt(t, s, a.agent, a.scopes)
 	for _, err := range []error{done.err, done.rejected} {
 		if err != nil {
 			return done.calls, done.textBytes, []string{"the agent fails: " + err.Error()}
 		}
 	}
-	for _, wrong := range k.wrong {
-		switch got := k.attempt(t, s, wrong.agent, nil); {
+	for _, wrong := range a.wrong {
+		switch got := a.attempt(t, s, wrong.agent, nil); {
 		case got.err != nil:
 			problems = append(problems, fmt.Sprintf("the checker has not seen the agent that %s: %v", wrong.mistake, got.err))
 		case got.rejected == nil:
@@ -120,7 +120,7 @@ func (k agentTask) run(t *testing.T, s *apitest.Service) (calls, textBytes int, 
 		}
 		if wrong.decides {
 			var refused toolRefusal
-			if got := k.attempt(t, s, wrong.agent, k.scopes); !errors.As(got.err, &refused) {
+			if got := a.attempt(t, s, wrong.agent, a.scopes); !errors.As(got.err, &refused) {
 				problems = append(problems, fmt.Sprintf("no tool refuses the agent that %s with a key that drafts: %v", wrong.mistake, got.err))
 			}
 		}
@@ -216,7 +216,7 @@ type agentSession struct {
 // toolRefusal is an error that a tool returned.
 type toolRefusal string
 
-func (e toolRefusal) Error() string { return string(e) }
+func (t toolRefusal) Error() string { return string(t) }
 
 // call calls a tool and returns the JSON in its text, and the other texts.
 func (s *agentSession) call(tool string, args object) (value any, notes string) {

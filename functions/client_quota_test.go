@@ -31,12 +31,12 @@ type quotaSimulator struct {
 
 // RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, and is charged to the quota
 // halfway through.
-func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.mu.Lock()
-	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
-	m.mu.Unlock()
+func (q *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
+	q.mu.Lock()
+	half := time.Duration(5+q.random.IntN(45)) * time.Millisecond / 2
+	q.mu.Unlock()
 	time.Sleep(half)
-	status, body, header := m.respond()
+	status, body, header := q.respond()
 	time.Sleep(half)
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, err
@@ -44,34 +44,34 @@ func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, r.Body.Close()
 }
 
-func (m *quotaSimulator) respond() (status int, body string, header http.Header) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	quota, now := auth.DefaultQuota(m.class), time.Now()
-	header = http.Header{"Ratelimit-Policy": {quota.PolicyHeader(m.class)}}
-	c, ok := quota.Charge(m.tat, now)
+func (q *quotaSimulator) respond() (status int, body string, header http.Header) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	quota, now := auth.DefaultQuota(q.class), time.Now()
+	header = http.Header{"Ratelimit-Policy": {quota.PolicyHeader(q.class)}}
+	c, ok := quota.Charge(q.tat, now)
 	if !ok {
-		m.refused++
-		header.Set("Retry-After", strconv.FormatInt(quota.StateAt(m.tat, now).RetryAfter, 10))
-		return http.StatusTooManyRequests, fmt.Sprintf(`{"errors":[{"code":%q,"message":"too many %s requests"}]}`, client.CodeRateLimited, m.class), header
+		q.refused++
+		header.Set("Retry-After", strconv.FormatInt(quota.StateAt(q.tat, now).RetryAfter, 10))
+		return http.StatusTooManyRequests, fmt.Sprintf(`{"errors":[{"code":%q,"message":"too many %s requests"}]}`, client.CodeRateLimited, q.class), header
 	}
-	m.admitted++
-	if m.tat += c.Step; c.Start != 0 {
-		m.tat = c.Start
+	q.admitted++
+	if q.tat += c.Step; c.Start != 0 {
+		q.tat = c.Start
 	}
 	return http.StatusOK, `{"id":"itm_1"}`, header
 }
 
 // create runs the given number of clients, each of which creates the given number of items from the
 // given number of goroutines. It returns the errors and the elapsed time.
-func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
+func (q *quotaSimulator) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range clients {
 		c, err := client.New("http://service", "sk_live_x", append([]client.Option{
-			client.WithCompany("co_1"), client.WithHTTPClient(&http.Client{Transport: m}),
+			client.WithCompany("co_1"), client.WithHTTPClient(&http.Client{Transport: q}),
 		}, options...)...)
 		if err != nil {
 			t.Fatal(err)

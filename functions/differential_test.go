@@ -88,34 +88,34 @@ func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	return d
 }
 
-func (d *twinCompanies) compareGenerated() {
-	d.t.Helper()
+func (t *twinCompanies) compareGenerated() {
+	t.t.Helper()
 	const calls = 24 // enough for every kind of call that generateCall makes
-	d.random, d.statusCounts = rand.New(rand.NewSource(1)), map[int]int{}
+	t.random, t.statusCounts = rand.New(rand.NewSource(1)), map[int]int{}
 	for n := range calls {
-		d.compare(d.generateCall(n))
+		t.compare(t.generateCall(n))
 	}
-	if d.statusCounts[200] == 0 || d.statusCounts[200] == calls && len(d.op.Input) > 0 {
-		d.t.Errorf("the generated calls must include successes and failures: %v", d.statusCounts)
+	if t.statusCounts[200] == 0 || t.statusCounts[200] == calls && len(t.op.Input) > 0 {
+		t.t.Errorf("the generated calls must include successes and failures: %v", t.statusCounts)
 	}
 }
 
-func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
-	d.t.Helper()
-	company := d.companyA.CompanyID
+func (t *twinCompanies) callHTTP(c generatedCall) apitest.Response {
+	t.t.Helper()
+	company := t.companyA.CompanyID
 	if c.company == "other" {
 		company = otherCompany
 	}
-	path := strings.ReplaceAll(d.op.Path, "{companyId}", company)
+	path := strings.ReplaceAll(t.op.Path, "{companyId}", company)
 	query, body, header := url.Values{}, map[string]any{}, http.Header{}
 	for name, value := range c.args {
-		f := slices.IndexFunc(d.op.Input, func(f schema.Field) bool { return f.ArgumentName() == name })
+		f := slices.IndexFunc(t.op.Input, func(f schema.Field) bool { return f.ArgumentName() == name })
 		place := schema.InQuery
-		if hasBody(d.op) {
+		if hasBody(t.op) {
 			place = schema.InBody
 		}
 		if f >= 0 {
-			place, name = d.op.Input[f].In, d.op.Input[f].Name
+			place, name = t.op.Input[f].In, t.op.Input[f].Name
 		}
 		switch place {
 		case schema.InPath:
@@ -129,49 +129,49 @@ func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 		}
 	}
 	text := ""
-	if hasBody(d.op) {
+	if hasBody(t.op) {
 		text = generatedCall{args: body, raw: c.raw}.encode()
 		header.Set("Content-Type", "application/json")
 	}
-	key := d.keyA
+	key := t.keyA
 	if c.limitedKey {
-		key = d.limitedKeyA
+		key = t.limitedKeyA
 	}
-	return testRequest{d.op.Method, path, query.Encode(), text, key, header}.send(d.t, d.companyA)
+	return testRequest{t.op.Method, path, query.Encode(), text, key, header}.send(t.t, t.companyA)
 }
 
-func (d *twinCompanies) callTool(c generatedCall) toolResult {
-	d.t.Helper()
+func (t *twinCompanies) callTool(c generatedCall) toolResult {
+	t.t.Helper()
 	args := maps.Clone(c.args)
 	switch c.company {
 	case "other":
 		args["companyId"] = otherCompany
 	case "own":
-		args["companyId"] = d.companyB.CompanyID
+		args["companyId"] = t.companyB.CompanyID
 	}
-	key := d.keyB
+	key := t.keyB
 	if c.limitedKey {
-		key = d.limitedKeyB
+		key = t.limitedKeyB
 	}
-	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.encode()))
+	return callTool(t.t, t.companyB, key, t.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.encode()))
 }
 
 const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
 
-func (d *twinCompanies) compare(c generatedCall) {
-	d.t.Helper()
-	if c.company == "other" && !d.op.HasCompanyID() {
+func (t *twinCompanies) compare(c generatedCall) {
+	t.t.Helper()
+	if c.company == "other" && !t.op.HasCompanyID() {
 		return // an HTTP request for this operation contains no company id
 	}
-	d.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
-	d.companyB.Clock.Advance(10 * time.Second)
-	httpResponse, result := d.callHTTP(c), d.callTool(c)
-	toolResponse := result.response(d.t)
-	d.statusCounts[httpResponse.Status]++
+	t.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
+	t.companyB.Clock.Advance(10 * time.Second)
+	httpResponse, result := t.callHTTP(c), t.callTool(c)
+	toolResponse := result.response(t.t)
+	t.statusCounts[httpResponse.Status]++
 	report := func(what string, fromHTTP, fromTool any) {
-		d.t.Helper()
+		t.t.Helper()
 		if diff := cmp.Diff(fromHTTP, fromTool); diff != "" {
-			d.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.encode(), diff)
+			t.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.encode(), diff)
 		}
 	}
 	report("status", httpResponse.Status, toolResponse.Status)
@@ -179,8 +179,8 @@ func (d *twinCompanies) compare(c generatedCall) {
 		report(name, httpResponse.Header.Get(name), toolResponse.Header.Get(name))
 	}
 	if httpResponse.Status != http.StatusOK {
-		codeA, messagesA := httpResponse.Messages(d.t)
-		codeB, messagesB := toolResponse.Messages(d.t)
+		codeA, messagesA := httpResponse.Messages(t.t)
+		codeB, messagesB := toolResponse.Messages(t.t)
 		report("code", codeA, codeB)
 		if strings.HasPrefix(httpResponse.Body, `{"errors":[{"code":"not_found"`) {
 			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
@@ -188,12 +188,12 @@ func (d *twinCompanies) compare(c generatedCall) {
 		report("messages", normaliseMessages(messagesA), normaliseMessages(messagesB))
 		return
 	}
-	report("body", d.numberIDs(0, httpResponse.Body), d.numberIDs(1, toolResponse.Body))
+	report("body", t.numberIDs(0, httpResponse.Body), t.numberIDs(1, toolResponse.Body))
 	report("entity tag", httpResponse.Header.Get("ETag") != "", result.Meta.ETag != "") // only presence: the tags differ, because the bodies contain different ids
-	if d.op.IsList() {
-		_, more := httpResponse.NextCursor(d.t)
+	if t.op.IsList() {
+		_, more := httpResponse.NextCursor(t.t)
 		if result.Meta.HasMore == nil || *result.Meta.HasMore != more || (result.Meta.NextCursor != "") != more {
-			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.encode(), more, result.Meta)
+			t.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.encode(), more, result.Meta)
 		}
 	}
 }
@@ -234,32 +234,32 @@ var keyPrefixPattern = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
 // numberIDs returns the body with each generated id replaced by a number, in order of first
 // appearance.
-func (d *twinCompanies) numberIDs(side int, body string) string {
+func (t *twinCompanies) numberIDs(side int, body string) string {
 	body = keyPrefixPattern.ReplaceAllString(body, "prefix")
 	return generatedIDPattern.ReplaceAllStringFunc(body, func(one string) string {
-		if one == d.companyA.CompanyID || one == d.companyB.CompanyID {
+		if one == t.companyA.CompanyID || one == t.companyB.CompanyID {
 			return "co_own"
 		}
-		n := slices.Index(d.ids[side], one)
+		n := slices.Index(t.ids[side], one)
 		if n < 0 {
-			n = len(d.ids[side])
-			d.ids[side] = append(d.ids[side], one)
+			n = len(t.ids[side])
+			t.ids[side] = append(t.ids[side], one)
 		}
 		return "id" + strconv.Itoa(n)
 	})
 }
 
-func (d *twinCompanies) compareRecords() {
-	d.t.Helper()
+func (t *twinCompanies) compareRecords() {
+	t.t.Helper()
 	for _, op := range functions.Operations(nil) {
 		if op.Effect != api.Read {
 			continue
 		}
-		d.companyA.Clock.Advance(10 * time.Second)
-		d.companyB.Clock.Advance(10 * time.Second)
-		a, b := d.companyA.Call(d.t, d.keyA, op.ID, fixtureArguments[op.ID]), d.companyB.Call(d.t, d.keyB, op.ID, fixtureArguments[op.ID])
-		if diff := cmp.Diff(d.numberIDs(0, a.Body), d.numberIDs(1, b.Body)); diff != "" {
-			d.t.Errorf("%s afterwards (-HTTP +tool)\n%s", op.ID, diff)
+		t.companyA.Clock.Advance(10 * time.Second)
+		t.companyB.Clock.Advance(10 * time.Second)
+		a, b := t.companyA.Call(t.t, t.keyA, op.ID, fixtureArguments[op.ID]), t.companyB.Call(t.t, t.keyB, op.ID, fixtureArguments[op.ID])
+		if diff := cmp.Diff(t.numberIDs(0, a.Body), t.numberIDs(1, b.Body)); diff != "" {
+			t.t.Errorf("%s afterwards (-HTTP +tool)\n%s", op.ID, diff)
 		}
 	}
 }

@@ -36,18 +36,18 @@ type turnTransport struct {
 	record string // the record's sort key
 }
 
-func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	one, _ := r.Context().Value(racerKey{}).(*racer)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if one == nil || !bytes.Contains(body, []byte(w.record)) {
-		return w.RoundTripper.RoundTrip(r)
+	if one == nil || !bytes.Contains(body, []byte(t.record)) {
+		return t.RoundTripper.RoundTrip(r)
 	}
 	_, hadTurn := <-one.turns
-	out, err := w.RoundTripper.RoundTrip(r)
+	out, err := t.RoundTripper.RoundTrip(r)
 	if one.losesResponse && err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		one.losesResponse = false
 		_, err = io.Copy(io.Discard, out.Body)

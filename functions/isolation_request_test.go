@@ -27,8 +27,8 @@ type generatedRequest struct {
 	asTool  bool
 }
 
-func (a generatedRequest) String() string {
-	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.tenant.marker)
+func (g generatedRequest) String() string {
+	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", g.op.ID, g.asTool, g.company, g.args, g.tenant.marker)
 }
 
 // generateRequest draws a random, mostly valid call. Its ids, cursors, ETags and sort keys can
@@ -75,11 +75,11 @@ type argumentGenerator struct {
 	dump    tableDump
 }
 
-func (d argumentGenerator) oneOf(label string, values ...string) string {
-	return rapid.SampledFrom(values).Draw(d.rapid, label)
+func (a argumentGenerator) oneOf(label string, values ...string) string {
+	return rapid.SampledFrom(values).Draw(a.rapid, label)
 }
 
-func (d argumentGenerator) anyTenant() *testTenant { return d.world.anyTenant(d.rapid, "whose") }
+func (a argumentGenerator) anyTenant() *testTenant { return a.world.anyTenant(a.rapid, "whose") }
 
 func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
@@ -87,17 +87,17 @@ func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 
 // id draws either the id of any company's record, of the right type if possible, or a string that
 // might reach another partition.
-func (d argumentGenerator) id(f schema.Field) string {
-	owner, uniqueOnly := d.request.tenant, false
-	switch rapid.IntRange(0, 7).Draw(d.rapid, "id") {
+func (a argumentGenerator) id(f schema.Field) string {
+	owner, uniqueOnly := a.request.tenant, false
+	switch rapid.IntRange(0, 7).Draw(a.rapid, "id") {
 	case 0, 1, 2:
-		owner, uniqueOnly = d.anyTenant(), true
+		owner, uniqueOnly = a.anyTenant(), true
 	case 3:
-		other := d.anyTenant().id
-		return d.oneOf("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
+		other := a.anyTenant().id
+		return a.oneOf("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
 	}
-	ids := d.dump.ids[owner.id]
-	known, _ := fixtureArguments[d.request.op.ID][f.Name].(string)
+	ids := a.dump.ids[owner.id]
+	known, _ := fixtureArguments[a.request.op.ID][f.Name].(string)
 	prefix, _, _ := strings.Cut(known, "_")
 	if f.Name == "keyId" {
 		prefix = "key"
@@ -110,51 +110,51 @@ func (d argumentGenerator) id(f schema.Field) string {
 			ids = some
 		}
 	}
-	return d.oneOf(f.Name, ids...)
+	return a.oneOf(f.Name, ids...)
 }
 
-func (d argumentGenerator) argument(f schema.Field) any {
+func (a argumentGenerator) argument(f schema.Field) any {
 	switch {
 	case f.In == schema.InPath:
-		return d.id(f)
+		return a.id(f)
 	case f.Name == "cursor":
-		return d.cursor()
+		return a.cursor()
 	case f.In == schema.InHeader:
 		values := []string{"one", "two", "*", `"stale"`}
-		for _, tenant := range d.world.tenants {
+		for _, tenant := range a.world.tenants {
 			values = append(values, tenant.etags...)
 		}
-		return d.oneOf(f.Name, values...)
+		return a.oneOf(f.Name, values...)
 	case f.Name == "scopes": // random strings are not valid scopes
-		return []any{d.oneOf(f.Name, "plan:read", "feedback:write")}
+		return []any{a.oneOf(f.Name, "plan:read", "feedback:write")}
 	case f.Name == "limit":
-		return rapid.IntRange(0, 4).Draw(d.rapid, "limit")
+		return rapid.IntRange(0, 4).Draw(a.rapid, "limit")
 	}
-	return d.value(f)
+	return a.value(f)
 }
 
 // cursor draws a cursor that some list has returned, or a forged one. Cursors can be forged,
 // because their digest needs no secret.
-func (d argumentGenerator) cursor() string {
+func (a argumentGenerator) cursor() string {
 	values := []string{"AAAA"}
-	for _, tenant := range d.world.tenants {
+	for _, tenant := range a.world.tenants {
 		values = append(values, tenant.cursors...)
 	}
-	if rapid.Bool().Draw(d.rapid, "of a list") {
-		return d.oneOf("cursor", values...)
+	if rapid.Bool().Draw(a.rapid, "of a list") {
+		return a.oneOf("cursor", values...)
 	}
-	position := d.oneOf("position", d.dump.sortKeys...)
-	switch rapid.IntRange(0, 3).Draw(d.rapid, "position") {
+	position := a.oneOf("position", a.dump.sortKeys...)
+	switch rapid.IntRange(0, 3).Draw(a.rapid, "position") {
 	case 0:
 		_, position, _ = strings.Cut(position, "#")
 	case 1:
-		position = d.anyTenant().id + "#" + position
+		position = a.anyTenant().id + "#" + position
 	case 2:
-		position = d.oneOf("edge", "0", "~", "#", "\x00", "\U0010FFFF")
+		position = a.oneOf("edge", "0", "~", "#", "\x00", "\U0010FFFF")
 	}
-	scope := schema.CursorScope{Operation: d.request.op.ID}
-	for _, f := range d.request.op.Input {
-		value, sent := d.request.args[f.Name]
+	scope := schema.CursorScope{Operation: a.request.op.ID}
+	for _, f := range a.request.op.Input {
+		value, sent := a.request.args[f.Name]
 		if !sent && f.Default != "" {
 			value, sent = f.Default, true
 		}
@@ -166,29 +166,29 @@ func (d argumentGenerator) cursor() string {
 }
 
 // value draws a mostly valid value for a field.
-func (d argumentGenerator) value(f schema.Field) any {
+func (a argumentGenerator) value(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
-		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.rapid, f.Name)
+		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(a.rapid, f.Name)
 	case schema.Number:
-		return float64(rapid.IntRange(0, 1000).Draw(d.rapid, f.Name)) / 8
+		return float64(rapid.IntRange(0, 1000).Draw(a.rapid, f.Name)) / 8
 	case schema.Any:
-		return map[string]any{"page": d.oneOf(f.Name, "/", "/a")}
+		return map[string]any{"page": a.oneOf(f.Name, "/", "/a")}
 	case schema.Boolean:
-		return rapid.Bool().Draw(d.rapid, f.Name)
+		return rapid.Bool().Draw(a.rapid, f.Name)
 	case schema.Map:
-		return map[string]any{"country": d.oneOf(f.Name, "de", "fr")}
+		return map[string]any{"country": a.oneOf(f.Name, "de", "fr")}
 	case schema.Array:
 		list := []any{}
-		for range rapid.IntRange(1, 3).Draw(d.rapid, f.Name) {
+		for range rapid.IntRange(1, 3).Draw(a.rapid, f.Name) {
 			if f.Fields == nil {
-				list = append(list, d.text(f))
+				list = append(list, a.text(f))
 				continue
 			}
 			o := map[string]any{}
 			for _, inner := range f.Fields {
-				if inner.Required || rapid.Bool().Draw(d.rapid, inner.Name) {
-					o[inner.Name] = d.value(inner)
+				if inner.Required || rapid.Bool().Draw(a.rapid, inner.Name) {
+					o[inner.Name] = a.value(inner)
 				}
 			}
 			list = append(list, o)
@@ -197,21 +197,21 @@ func (d argumentGenerator) value(f schema.Field) any {
 	}
 	switch {
 	case f.Enum != nil:
-		return d.oneOf(f.Name, f.Enum...)
+		return a.oneOf(f.Name, f.Enum...)
 	case samplesOf(f) != nil:
-		return d.oneOf(f.Name, samplesOf(f)...)
+		return a.oneOf(f.Name, samplesOf(f)...)
 	}
-	return d.text(f)
+	return a.text(f)
 }
 
 // text draws a word or the id of any company's record, because callers can put ids in free-form
 // strings. It never draws a company's id, because findViolation searches responses for company ids.
-func (d argumentGenerator) text(f schema.Field) string {
-	if rapid.Bool().Draw(d.rapid, "an id") {
-		records := slices.DeleteFunc(slices.Clone(d.dump.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
-		return d.oneOf(f.Name, records...)
+func (a argumentGenerator) text(f schema.Field) string {
+	if rapid.Bool().Draw(a.rapid, "an id") {
+		records := slices.DeleteFunc(slices.Clone(a.dump.ids[a.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
+		return a.oneOf(f.Name, records...)
 	}
-	return d.oneOf(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
+	return a.oneOf(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
 }
 
 type callResult struct {

@@ -51,16 +51,16 @@ const (
 const throttleMessage = "the table has too much to do"
 
 // RoundTrip implements http.RoundTripper.
-func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	h.mu.Lock()
-	code := h.chooseError(call, h.calls)
-	if h.calls++; code != "" {
-		h.refused++
+	t.mu.Lock()
+	code := t.chooseError(call, t.calls)
+	if t.calls++; code != "" {
+		t.refused++
 	}
-	h.mu.Unlock()
+	t.mu.Unlock()
 	if code == "" {
-		return h.engine.RoundTrip(r)
+		return t.engine.RoundTrip(r)
 	}
 	var sent struct{ TransactItems []json.RawMessage }
 	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {

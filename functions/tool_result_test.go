@@ -25,15 +25,15 @@ import (
 // list, and a caller that follows the outlines gets exactly the record.
 
 // checkSize reports a test error if a result exceeds the maximum size.
-func (c toolResult) checkSize(t *testing.T, what string) {
+func (tr toolResult) checkSize(t *testing.T, what string) {
 	t.Helper()
 	textBytes := 0
-	for _, one := range c.Content {
+	for _, one := range tr.Content {
 		textBytes += len(one.Text)
 	}
-	if total := textBytes + len(c.StructuredContent); textBytes > oracle.ResultTextBytesMax || total > oracle.ResultBytesMax {
+	if total := textBytes + len(tr.StructuredContent); textBytes > oracle.ResultTextBytesMax || total > oracle.ResultBytesMax {
 		t.Errorf("%s: the text has %d bytes, and %d with the structured content; want at most %d and %d: %.200s",
-			what, textBytes, total, oracle.ResultTextBytesMax, oracle.ResultBytesMax, c.http.Body)
+			what, textBytes, total, oracle.ResultTextBytesMax, oracle.ResultBytesMax, tr.http.Body)
 	}
 }
 
@@ -49,9 +49,9 @@ func decodeJSON(t *testing.T, text string) (value any) {
 }
 
 // decodeText decodes the record or list in the text that the model reads.
-func (c toolResult) decodeText(t *testing.T) any {
+func (tr toolResult) decodeText(t *testing.T) any {
 	t.Helper()
-	return decodeJSON(t, c.Content[0].Text)
+	return decodeJSON(t, tr.Content[0].Text)
 }
 
 // shownToModel returns what the text of a tool's result must show for an HTTP body. It omits
@@ -117,10 +117,10 @@ func shownPoints(points []any) any {
 
 // shownRecords returns a map of the records in the text of a list. Its keys are the ids that
 // recordIDs returns. For points, the records are rows.
-func (c toolResult) shownRecords(t *testing.T) map[string]any {
+func (tr toolResult) shownRecords(t *testing.T) map[string]any {
 	t.Helper()
 	out, n := map[string]any{}, 0
-	list := c.decodeText(t).(map[string]any)
+	list := tr.decodeText(t).(map[string]any)
 	items, _ := list["items"].([]any)
 	for _, item := range items {
 		record := item.(map[string]any)
@@ -140,7 +140,7 @@ func (c toolResult) shownRecords(t *testing.T) map[string]any {
 		}
 	}
 	if n != len(out) {
-		t.Errorf("a record is shown twice: %.300s", c.Content[0].Text)
+		t.Errorf("a record is shown twice: %.300s", tr.Content[0].Text)
 	}
 	return out
 }

@@ -57,19 +57,19 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 
 // response converts the result of a tool to the equivalent HTTP response. It reports a test error
 // if the text and the structured content differ. It derives the status from the error code.
-func (c toolResult) response(t *testing.T) apitest.Response {
+func (tr toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
-	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
-	if c.IsError {
-		if c.StructuredContent != nil {
-			t.Errorf("an error has structured content: %s", c.http.Body)
+	r := apitest.Response{Status: http.StatusOK, Header: tr.http.Header, Body: string(tr.StructuredContent)}
+	if tr.IsError {
+		if tr.StructuredContent != nil {
+			t.Errorf("an error has structured content: %s", tr.http.Body)
 		}
-		r.Body = c.Content[0].Text
+		r.Body = tr.Content[0].Text
 		code, _ := r.Messages(t)
 		r.Status = statusOf(code)
 		return r
 	}
-	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), c.decodeText(t)); diff != "" {
+	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), tr.decodeText(t)); diff != "" {
 		t.Errorf("the text differs from the structured content (-content +text)\n%s", diff)
 	}
 	return r

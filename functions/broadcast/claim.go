@@ -18,11 +18,11 @@ type PostClaim struct {
 	Post      Post    `json:"post" doc:"the post, to be sent as it is here"`
 }
 
-func (d ClaimedPost) claimResponse() any { return d.postClaim() }
+func (p ClaimedPost) claimResponse() any { return p.postClaim() }
 
-func (d ClaimedPost) postClaim() PostClaim { return PostClaim{d.ClaimID, d.ClaimedAt, d.Post} }
+func (p ClaimedPost) postClaim() PostClaim { return PostClaim{p.ClaimID, p.ClaimedAt, p.Post} }
 
-func (d ClaimedPost) reportResponse() any { return d.Post }
+func (p ClaimedPost) reportResponse() any { return p.Post }
 
 type listDuePostsInput struct {
 	Platform *Platform  `query:"platform" doc:"only posts for this platform"`

@@ -102,74 +102,74 @@ func (p Post) status() string {
 // setClaim moves a due or failed post to publishing. An edit may have changed the post's time since
 // it was listed, so setClaim checks the time again as part of the conditional write. It does
 // nothing if c has already been set by an attempt whose response was lost.
-func (d *ClaimedPost) setClaim(c claim.Claim) error {
+func (p *ClaimedPost) setClaim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
-	case claimedPostKind.IsHeldBy(*d, c):
+	case claimedPostKind.IsHeldBy(*p, c):
 		return nil
-	case !d.hasStatus(PostStatusScheduled) && !d.hasStatus(PostStatusFailed):
-		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", d.status())
-	case d.ScheduledFor != nil && *d.ScheduledFor > now:
-		return fault.New(fault.Conflict, "the post is not due before %s", *d.ScheduledFor)
-	case d.ScheduledFor == nil && d.hasStatus(PostStatusScheduled):
+	case !p.hasStatus(PostStatusScheduled) && !p.hasStatus(PostStatusFailed):
+		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", p.status())
+	case p.ScheduledFor != nil && *p.ScheduledFor > now:
+		return fault.New(fault.Conflict, "the post is not due before %s", *p.ScheduledFor)
+	case p.ScheduledFor == nil && p.hasStatus(PostStatusScheduled):
 		return fault.New(fault.Conflict, "the post has no scheduledFor, so it is never due")
 	}
-	d.setStatus(PostStatusPublishing)
-	d.Claim = c
+	p.setStatus(PostStatusPublishing)
+	p.Claim = c
 	return nil
 }
 
 // markPublished records that the post was sent. A repeated report with the same values succeeds.
 // One with different values is a conflict.
-func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error {
-	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusPublished))
+func (p *ClaimedPost) markPublished(claimID string, o Outcome, now string) error {
+	repeated, err := claimedPostKind.CheckReport(*p, claimID, string(PostStatusPublished))
 	switch {
 	case err != nil:
 		return err
-	case repeated && matchesReport(o.ExternalID, d.ExternalID) && matchesReport(o.ExternalURL, d.ExternalURL) && matchesReport(normaliseTime(o.PublishedAt), d.PublishedAt):
+	case repeated && matchesReport(o.ExternalID, p.ExternalID) && matchesReport(o.ExternalURL, p.ExternalURL) && matchesReport(normaliseTime(o.PublishedAt), p.PublishedAt):
 		return nil
 	case repeated:
 		return fault.New(fault.Conflict, "the post was already reported published, with other values")
 	}
-	d.setStatus(PostStatusPublished)
-	d.ExternalID, d.ExternalURL, d.PublishedAt = o.ExternalID, o.ExternalURL, normaliseTime(o.PublishedAt)
-	if d.PublishedAt == nil {
-		d.PublishedAt = &now
+	p.setStatus(PostStatusPublished)
+	p.ExternalID, p.ExternalURL, p.PublishedAt = o.ExternalID, o.ExternalURL, normaliseTime(o.PublishedAt)
+	if p.PublishedAt == nil {
+		p.PublishedAt = &now
 	}
 	return nil
 }
 
 // markFailed records why the post was not sent. A repeated report with the same reason succeeds.
 // One with a different reason is a conflict.
-func (d *ClaimedPost) markFailed(claimID, reason string) error {
-	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusFailed))
+func (p *ClaimedPost) markFailed(claimID, reason string) error {
+	repeated, err := claimedPostKind.CheckReport(*p, claimID, string(PostStatusFailed))
 	switch {
 	case err != nil:
 		return err
-	case repeated && matchesReport(&reason, d.FailureReason):
+	case repeated && matchesReport(&reason, p.FailureReason):
 		return nil
 	case repeated:
 		return fault.New(fault.Conflict, "the post was already reported failed, with another reason")
 	}
-	d.setStatus(PostStatusFailed)
-	d.FailureReason = &reason
+	p.setStatus(PostStatusFailed)
+	p.FailureReason = &reason
 	return nil
 }
 
 // markForRetry releases the claim and schedules the post again. Repeating it changes nothing.
-func (d *ClaimedPost) markForRetry(claimID string) error {
-	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusScheduled))
+func (p *ClaimedPost) markForRetry(claimID string) error {
+	repeated, err := claimedPostKind.CheckReport(*p, claimID, string(PostStatusScheduled))
 	switch {
 	case err != nil || repeated:
 		return err
-	case d.ScheduledFor == nil:
+	case p.ScheduledFor == nil:
 		return fault.New(fault.Conflict, "the post has no scheduledFor, so it would never be due; report it failed")
 	}
-	d.setStatus(PostStatusScheduled)
+	p.setStatus(PostStatusScheduled)
 	return nil
 }
 
 // setStatus sets the status and clears the failure of an earlier attempt.
-func (d *ClaimedPost) setStatus(to PostStatus) { d.Status, d.FailureReason = &to, nil }
+func (p *ClaimedPost) setStatus(to PostStatus) { p.Status, p.FailureReason = &to, nil }
 
 // matchesReport reports whether the value of a repeated report is nil or equals the stored one.
 func matchesReport(reported, stored *string) bool {

@@ -57,24 +57,24 @@ func (f Feedback) status() ReplyStatus {
 
 // setClaim moves an approved reply to posting. It does nothing if c has already been set by an
 // attempt whose response was lost. Returns conflict when the reply is not approved or has no body.
-func (p *ClaimedReply) setClaim(c claim.Claim, confirmedBy *string) error {
+func (r *ClaimedReply) setClaim(c claim.Claim, confirmedBy *string) error {
 	switch {
-	case claimedReplyKind.IsHeldBy(*p, c):
+	case claimedReplyKind.IsHeldBy(*r, c):
 		return nil
-	case p.status() != ReplyStatusApproved:
-		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", p.status())
-	case !p.hasPostableReply():
+	case r.status() != ReplyStatusApproved:
+		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", r.status())
+	case !r.hasPostableReply():
 		return fault.New(fault.Conflict, "the reply is approved but has no text")
 	}
-	p.ReplyStatus, p.Claim, p.ConfirmedBy = new(ReplyStatusPosting), c, confirmedBy
+	r.ReplyStatus, r.Claim, r.ConfirmedBy = new(ReplyStatusPosting), c, confirmedBy
 	return nil
 }
 
 // setFinalStatus records the outcome of posting. Repeating a report succeeds and changes nothing.
-func (p *ClaimedReply) setFinalStatus(claimID string, to ReplyStatus) error {
-	repeated, err := claimedReplyKind.CheckReport(*p, claimID, string(to))
+func (r *ClaimedReply) setFinalStatus(claimID string, to ReplyStatus) error {
+	repeated, err := claimedReplyKind.CheckReport(*r, claimID, string(to))
 	if err == nil && !repeated {
-		p.ReplyStatus = &to
+		r.ReplyStatus = &to
 	}
 	return err
 }

@@ -18,11 +18,11 @@ type ReplyClaim struct {
 	Feedback  Feedback `json:"feedback" doc:"the review or mention; its replyBody is what to post"`
 }
 
-func (p ClaimedReply) claimResponse() any { return p.replyClaim() }
+func (r ClaimedReply) claimResponse() any { return r.replyClaim() }
 
-func (p ClaimedReply) replyClaim() ReplyClaim { return ReplyClaim{p.ClaimID, p.ClaimedAt, p.Feedback} }
+func (r ClaimedReply) replyClaim() ReplyClaim { return ReplyClaim{r.ClaimID, r.ClaimedAt, r.Feedback} }
 
-func (p ClaimedReply) reportResponse() any { return p.Feedback }
+func (r ClaimedReply) reportResponse() any { return r.Feedback }
 
 type listApprovedRepliesInput struct {
 	Source *Source    `query:"source" doc:"only from this platform"`

@@ -68,9 +68,9 @@ type storedMatch struct {
 
 // recordToChange returns the stored record or, if there is none, a new record to which the change
 // can be applied.
-func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedback, err error) {
-	if r.item != nil {
-		err = table.Decode(r.item, &f)
+func (s storedMatch) recordToChange(companyID string, c recordChange) (f Feedback, err error) {
+	if s.item != nil {
+		err = table.Decode(s.item, &f)
 		return f, err
 	}
 	kind := c.pushed[0].Kind

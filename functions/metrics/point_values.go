@@ -20,19 +20,19 @@ type pointValues struct {
 
 // read decodes a string that encodePoint returned, and stores the values in p. p.TS must be set.
 // All points of a record share the cache m.
-func (c *pointValues) read(text string, p *Point, m *monthCache) error {
-	if !c.readFast(text, p) {
-		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}
+func (v *pointValues) read(text string, p *Point, m *monthCache) error {
+	if !v.readFast(text, p) {
+		parts := []any{&p.Value, &v.ingested, &p.Currency, &p.BaseValue, &p.Source}
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
 			return err
 		}
 	}
-	if c.ingested == nil {
+	if v.ingested == nil {
 		return nil
 	}
-	start, err := m.millis(dayOf(c.ts))
-	c.ingestedAt = timestamp.Format(time.UnixMilli(start + *c.ingested))
-	p.IngestedAt = &c.ingestedAt
+	start, err := m.millis(dayOf(v.ts))
+	v.ingestedAt = timestamp.Format(time.UnixMilli(start + *v.ingested))
+	p.IngestedAt = &v.ingestedAt
 	return err
 }
 
@@ -59,7 +59,7 @@ func (m *monthCache) millis(day string) (int64, error) {
 
 // readFast decodes an encoded point whose strings contain no escapes and no commas, five times as
 // fast as encoding/json. It reports whether it succeeded; if not, read uses encoding/json.
-func (c *pointValues) readFast(text string, p *Point) bool {
+func (v *pointValues) readFast(text string, p *Point) bool {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
 		return false
 	}
@@ -71,16 +71,16 @@ func (c *pointValues) readFast(text string, p *Point) bool {
 			return false
 		case part == "null":
 		case i == 0:
-			p.Value, ok = &c.value, parseFloatInto(part, &c.value)
+			p.Value, ok = &v.value, parseFloatInto(part, &v.value)
 		case i == 1:
 			ms, err := strconv.ParseInt(part, 10, 64)
-			c.ms, c.ingested, ok = ms, &c.ms, err == nil
+			v.ms, v.ingested, ok = ms, &v.ms, err == nil
 		case i == 2:
-			p.Currency, ok = &c.currency, unquoteInto(part, &c.currency)
+			p.Currency, ok = &v.currency, unquoteInto(part, &v.currency)
 		case i == 3:
-			p.BaseValue, ok = &c.baseValue, parseFloatInto(part, &c.baseValue)
+			p.BaseValue, ok = &v.baseValue, parseFloatInto(part, &v.baseValue)
 		case i == 4:
-			p.Source, ok = &c.source, unquoteInto(part, &c.source)
+			p.Source, ok = &v.source, unquoteInto(part, &v.source)
 		}
 		if !ok {
 			return false

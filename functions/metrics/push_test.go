@@ -250,31 +250,31 @@ type barrierTransport struct {
 	arrived        map[string]chan struct{}
 }
 
-func (w *barrierTransport) expect(want map[string]int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sentBodies, w.callCounts, w.expectedCounts, w.arrived = map[string]bool{}, map[string]int{}, want, map[string]chan struct{}{}
+func (b *barrierTransport) expect(want map[string]int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sentBodies, b.callCounts, b.expectedCounts, b.arrived = map[string]bool{}, map[string]int{}, want, map[string]chan struct{}{}
 	for name := range want {
-		w.arrived[name] = make(chan struct{})
+		b.arrived[name] = make(chan struct{})
 	}
 }
 
-func (w *barrierTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *barrierTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	w.mu.Lock()
-	arrived := w.arrived[name]
-	if !w.sentBodies[name+string(body)] {
-		w.sentBodies[name+string(body)] = true
-		if w.callCounts[name]++; w.callCounts[name] == w.expectedCounts[name] {
+	b.mu.Lock()
+	arrived := b.arrived[name]
+	if !b.sentBodies[name+string(body)] {
+		b.sentBodies[name+string(body)] = true
+		if b.callCounts[name]++; b.callCounts[name] == b.expectedCounts[name] {
 			close(arrived)
 		}
 	}
-	w.mu.Unlock()
+	b.mu.Unlock()
 	if arrived != nil {
 		select {
 		case <-arrived:
@@ -466,20 +466,20 @@ type beforeNamedCallTransport struct {
 	beforeCall func()
 }
 
-func (i *beforeNamedCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	i.mu.Lock()
-	if before := i.beforeCall; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.callName) {
-		i.beforeCall = nil
+func (b *beforeNamedCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	if before := b.beforeCall; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+b.callName) {
+		b.beforeCall = nil
 		before()
 	}
-	i.mu.Unlock()
+	b.mu.Unlock()
 	return apitest.Transport.RoundTrip(r)
 }
 
-func (i *beforeNamedCallTransport) arm(call string, before func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.callName, i.beforeCall = call, before
+func (b *beforeNamedCallTransport) arm(call string, before func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.callName, b.beforeCall = call, before
 }
 
 // Ensure a push succeeds if another caller defines one of its metrics after the push has read the

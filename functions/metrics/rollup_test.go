@@ -42,13 +42,13 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 
 // expectedPoints returns the points that a list without a window should contain, oldest first.
 // Tests compare the roll-up with it.
-func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
+func (o pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
 	out := map[bucket]metrics.Point{}
 	days := map[bucket][]metrics.Point{}
-	canRollUp := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
-	for _, p := range w.points {
+	canRollUp := o.aggregation != "" && o.aggregation != "none" && o.kind != "derived"
+	for _, p := range o.points {
 		dims := string(p.Dims)
 		if dims == "{}" {
 			dims = ""
@@ -64,7 +64,7 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	for at, all := range days {
 		if _, isStored := out[at]; !isStored {
 			slices.SortFunc(all, func(a, b metrics.Point) int { return cmp.Compare(*a.TS, *b.TS) })
-			out[at] = w.combineDays(t, grain, at.ts, all)
+			out[at] = o.combineDays(t, grain, at.ts, all)
 		}
 	}
 	var list []metrics.Point
@@ -80,10 +80,10 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 // expectedTotal returns the points that a total without a window should contain, oldest first. It
 // also returns the starts of the buckets that have points but no total, because their series do not
 // combine. A window that contains only such buckets is refused.
-func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
+func (o pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
-	canRollUp := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
-	canCombine := canRollUp && (w.aggregation == "sum" || w.aggregation == "min" || w.aggregation == "max")
+	canRollUp := o.aggregation != "" && o.aggregation != "none" && o.kind != "derived"
+	canCombine := canRollUp && (o.aggregation == "sum" || o.aggregation == "min" || o.aggregation == "max")
 	hasNoDims := func(p metrics.Point) bool { return len(p.Dims) == 0 || string(p.Dims) == "{}" }
 	starts := map[string]bool{}
 	startOf := func(p metrics.Point) string {
@@ -92,7 +92,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 		}
 		return startOfBucket(grain, mustDay(t, (*p.TS)[:10])).Format("2006-01-02") + "T00:00:00.000Z"
 	}
-	for _, p := range w.points {
+	for _, p := range o.points {
 		if *p.Grain == grain || *p.Grain == metrics.GrainDay {
 			starts[startOf(p)] = true
 		}
@@ -101,7 +101,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 		var own *metrics.Point
 		var ownDays, others []metrics.Point
 		hasOther, hasStored := false, map[string]bool{}
-		for _, p := range w.points {
+		for _, p := range o.points {
 			if *p.Grain != grain || startOf(p) != ts {
 				continue
 			}
@@ -114,7 +114,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 				others = append(others, p)
 			}
 		}
-		for _, p := range w.points {
+		for _, p := range o.points {
 			if *p.Grain != metrics.GrainDay || grain == metrics.GrainDay || startOf(p) != ts || p.Value == nil || !canRollUp {
 				continue
 			}
@@ -132,10 +132,10 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 		case own != nil:
 			list = append(list, *own)
 		case len(ownDays) > 0:
-			list = append(list, w.combineDays(t, grain, ts, ownDays))
+			list = append(list, o.combineDays(t, grain, ts, ownDays))
 		case canCombine && len(others) > 0:
 			others[len(others)-1].Dims = nil
-			list = append(list, w.combineDays(t, grain, ts, others))
+			list = append(list, o.combineDays(t, grain, ts, others))
 		case !canCombine && hasOther:
 			refused = append(refused, ts)
 		}
@@ -161,10 +161,10 @@ func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.P
 
 // combineDays returns the point of a bucket, computed from its days. The days must be sorted and
 // have values.
-func (w pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
+func (o pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
 	t.Helper()
 	last := days[len(days)-1]
-	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: &ts, Dims: last.Dims}
+	p := metrics.Point{MetricKey: o.key, Grain: &grain, TS: &ts, Dims: last.Dims}
 	if err := p.Identify(); err != nil {
 		t.Fatal(err)
 	}
@@ -187,15 +187,15 @@ func (w pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, d
 			p.IngestedAt = d.IngestedAt
 		}
 	}
-	if w.aggregation == "last" {
+	if o.aggregation == "last" {
 		p.Value, p.BaseValue, p.Currency, p.Source = last.Value, last.BaseValue, last.Currency, last.Source
 		return p
 	}
 	if len(currencies) == 1 {
-		p.Value, p.Currency = new(w.aggregate(values)), last.Currency
+		p.Value, p.Currency = new(o.aggregate(values)), last.Currency
 	}
 	if len(bases) == len(days) {
-		p.BaseValue = new(w.aggregate(bases))
+		p.BaseValue = new(o.aggregate(bases))
 	}
 	if len(sources) == 1 {
 		p.Source = last.Source
@@ -203,12 +203,12 @@ func (w pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, d
 	return p
 }
 
-func (w pointOracle) aggregate(values []float64) float64 {
+func (o pointOracle) aggregate(values []float64) float64 {
 	total := new(big.Rat)
 	for _, v := range values {
 		total.Add(total, new(big.Rat).SetFloat64(v))
 	}
-	switch w.aggregation {
+	switch o.aggregation {
 	case "min":
 		return slices.Min(values)
 	case "max":

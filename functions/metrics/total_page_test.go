@@ -13,16 +13,16 @@ import (
 )
 
 // put adds a point of the metric to the oracle.
-func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
+func (o *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
 	t.Helper()
-	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
+	p := metrics.Point{MetricKey: o.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
 	if series > 0 { // 0 is the series without dims
 		p.Dims = json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, series))
 	}
 	if err := p.Identify(); err != nil {
 		t.Fatal(err)
 	}
-	w.points = append(w.points, p)
+	o.points = append(o.points, p)
 }
 
 // Ensure a page of a total is full even if its newest buckets turn out to have no value. The

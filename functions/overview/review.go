@@ -31,21 +31,21 @@ const (
 // urgentFlags make a review without a reply urgent, whatever its stars.
 var urgentFlags = []string{"legal", "safety"}
 
-func (f review) isUrgent() bool {
-	return f.Rating != nil && *f.Rating <= urgentStarsMax || f.Priority != nil && *f.Priority <= urgentPriorityMax ||
-		slices.ContainsFunc(f.Flags, func(flag string) bool { return slices.Contains(urgentFlags, flag) })
+func (r review) isUrgent() bool {
+	return r.Rating != nil && *r.Rating <= urgentStarsMax || r.Priority != nil && *r.Priority <= urgentPriorityMax ||
+		slices.ContainsFunc(r.Flags, func(flag string) bool { return slices.Contains(urgentFlags, flag) })
 }
 
 // detail says what is known about the review besides its text.
-func (f review) detail() string {
+func (r review) detail() string {
 	var parts []string
-	if f.Rating != nil {
-		parts = append(parts, fmt.Sprintf("%d of 5 stars", *f.Rating))
+	if r.Rating != nil {
+		parts = append(parts, fmt.Sprintf("%d of 5 stars", *r.Rating))
 	}
-	if f.Source != nil {
-		parts = append(parts, *f.Source)
+	if r.Source != nil {
+		parts = append(parts, *r.Source)
 	}
-	return strings.Join(append(parts, f.Flags...), ", ")
+	return strings.Join(append(parts, r.Flags...), ", ")
 }
 
 // byUrgency sorts reviews: the lowest priority number first, then the fewest stars, then the newest.

@@ -92,16 +92,16 @@ type crashingTransport struct {
 	action                      string // the DynamoDB operation whose calls are counted; empty for all operations
 }
 
-func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), m.action) {
+func (c *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), c.action) {
 		return http.DefaultTransport.RoundTrip(r)
 	}
-	n := m.calls.Add(1)
-	if n == m.interruptAt.Load() {
-		m.interrupt()
+	n := c.calls.Add(1)
+	if n == c.interruptAt.Load() {
+		c.interrupt()
 	}
-	if n >= m.crashAt.Load() {
-		m.cancel()
+	if n >= c.crashAt.Load() {
+		c.cancel()
 		return nil, context.Canceled
 	}
 	return http.DefaultTransport.RoundTrip(r)

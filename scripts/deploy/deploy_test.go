@@ -131,65 +131,65 @@ func newTemplate(t *testing.T) template {
 	return out
 }
 
-func (w *fakeAWS) write(path, text string) {
-	w.t.Helper()
+func (a *fakeAWS) write(path, text string) {
+	a.t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		w.t.Fatal(err)
+		a.t.Fatal(err)
 	}
 }
 
 // addProgram adds a program to PATH. The program logs its GOARCH, name and arguments, and then runs
 // the shell commands in `script`.
-func (w *fakeAWS) addProgram(name, script string) {
-	w.t.Helper()
-	w.write(filepath.Join(w.path, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+script+"\n")
+func (a *fakeAWS) addProgram(name, script string) {
+	a.t.Helper()
+	a.write(filepath.Join(a.path, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+script+"\n")
 }
 
-func (w *fakeAWS) loggedCalls() string {
-	text, err := os.ReadFile(w.logPath)
+func (a *fakeAWS) loggedCalls() string {
+	text, err := os.ReadFile(a.logPath)
 	if err != nil {
-		w.t.Fatal(err)
+		a.t.Fatal(err)
 	}
 	return string(text)
 }
 
 // serveAWS handles the requests to AWS.
-func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
+func (a *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.Host, ".execute-api.") {
-		w.serveGateway(rw, r)
+		a.serveGateway(rw, r)
 		return
 	}
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=id/") {
-		w.t.Errorf("a request is not signed: %v", r.Header)
+		a.t.Errorf("a request is not signed: %v", r.Header)
 	}
 	if r.Header.Get("X-Amz-Target") != "" {
-		w.serveDynamoDB(rw, r)
+		a.serveDynamoDB(rw, r)
 		return
 	}
 	switch r.Method + r.URL.Path {
 	case "GET/2016-08-19/account-settings":
-		fmt.Fprintf(rw, `{"AccountLimit":{"ConcurrentExecutions":%[1]d,"UnreservedConcurrentExecutions":%[1]d}}`, w.concurrency)
+		fmt.Fprintf(rw, `{"AccountLimit":{"ConcurrentExecutions":%[1]d,"UnreservedConcurrentExecutions":%[1]d}}`, a.concurrency)
 		return
 	case "GET/account":
-		fmt.Fprintf(rw, `{"cloudwatchRoleArn":%q}`, w.logsRole)
+		fmt.Fprintf(rw, `{"cloudwatchRoleArn":%q}`, a.logsRole)
 		return
 	}
 	switch r.FormValue("Action") {
 	case "GetCallerIdentity":
-		if w.identityError != "" {
+		if a.identityError != "" {
 			rw.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(rw, "<ErrorResponse><Error><Code>%s</Code><Message>no</Message></Error></ErrorResponse>", w.identityError)
+			fmt.Fprintf(rw, "<ErrorResponse><Error><Code>%s</Code><Message>no</Message></Error></ErrorResponse>", a.identityError)
 			return
 		}
 		fmt.Fprint(rw, "<R><GetCallerIdentityResult><Account>111122223333</Account><Arn>arn:aws:iam::111122223333:user/operator</Arn></GetCallerIdentityResult></R>")
 	case "DescribeStacks":
-		w.describe(rw, r.FormValue("StackName"))
+		a.describe(rw, r.FormValue("StackName"))
 	case "GetTemplate":
-		fmt.Fprint(rw, "<R><GetTemplateResult><TemplateBody>"+html.EscapeString(string(w.deployedTemplate().text()))+"</TemplateBody></GetTemplateResult></R>")
+		fmt.Fprint(rw, "<R><GetTemplateResult><TemplateBody>"+html.EscapeString(string(a.deployedTemplate().text()))+"</TemplateBody></GetTemplateResult></R>")
 	case "DescribeStackResource":
 		id := r.FormValue("LogicalResourceId")
 		if id == infra.TableID {
-			_, id = w.deployedParameters()
+			_, id = a.deployedParameters()
 		}
 		if id == "" {
 			rw.WriteHeader(http.StatusBadRequest)
@@ -198,30 +198,30 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+id+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
 	case "DescribeChangeSet":
-		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
+		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+a.changes+"</Changes></DescribeChangeSetResult></R>")
 	case "DeleteChangeSet":
-		w.logCall("DeleteChangeSet")
+		a.logCall("DeleteChangeSet")
 		fmt.Fprint(rw, "<R><DeleteChangeSetResult/></R>")
 	default:
-		w.t.Errorf("unexpected action %s", r.FormValue("Action"))
+		a.t.Errorf("unexpected action %s", r.FormValue("Action"))
 	}
 }
 
-func (w *fakeAWS) logCall(line string) {
-	w.t.Helper()
-	f, err := os.OpenFile(w.logPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+func (a *fakeAWS) logCall(line string) {
+	a.t.Helper()
+	f, err := os.OpenFile(a.logPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
 		_, err = fmt.Fprintln(f, line)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		w.t.Error(err)
+		a.t.Error(err)
 	}
 }
 
 // prepareCalls returns the arguments of each call that prepared a change set.
-func (w *fakeAWS) prepareCalls() (out []string) {
-	for line := range strings.Lines(w.loggedCalls()) {
+func (a *fakeAWS) prepareCalls() (out []string) {
+	for line := range strings.Lines(a.loggedCalls()) {
 		if strings.Contains(line, " prepare-change-set ") {
 			out = append(out, strings.TrimSpace(line))
 		}
@@ -231,10 +231,10 @@ func (w *fakeAWS) prepareCalls() (out []string) {
 
 // deployedParameters returns the state of the stack after all executed change sets: the parameters
 // that differ from their defaults, and the table that is a resource of the stack.
-func (w *fakeAWS) deployedParameters() (parameters settings, managedTable string) {
-	parameters, managedTable = w.parameters, w.managedTable
+func (a *fakeAWS) deployedParameters() (parameters settings, managedTable string) {
+	parameters, managedTable = a.parameters, a.managedTable
 	prepared := ""
-	text, _ := os.ReadFile(w.logPath) // a missing file means that there were no calls
+	text, _ := os.ReadFile(a.logPath) // a missing file means that there were no calls
 	for line := range strings.Lines(string(text)) {
 		switch {
 		case strings.Contains(line, " prepare-change-set "):
@@ -255,69 +255,69 @@ func (w *fakeAWS) deployedParameters() (parameters settings, managedTable string
 	return parameters, managedTable
 }
 
-func (w *fakeAWS) deployedTemplate() template {
-	text, err := os.ReadFile(w.logPath + ".deployed")
+func (a *fakeAWS) deployedTemplate() template {
+	text, err := os.ReadFile(a.logPath + ".deployed")
 	if err != nil {
-		return w.template
+		return a.template
 	}
 	out, err := parseTemplate(text)
 	if err != nil {
-		w.t.Error(err)
+		a.t.Error(err)
 	}
 	return out
 }
 
 // serveDynamoDB handles the requests for the table. A new index is CREATING in the first response
 // that contains it.
-func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
-	if w.noTable {
+func (a *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
+	if a.noTable {
 		rw.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(rw, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`)
 		return
 	}
-	deployed, err := w.deployedTemplate().indexes()
+	deployed, err := a.deployedTemplate().indexes()
 	if err != nil {
-		w.t.Error(err)
+		a.t.Error(err)
 	}
-	for _, name := range w.indexes {
+	for _, name := range a.indexes {
 		deployed = append(deployed, index{indexKeys: indexKeys{name: name}, definition: map[string]any{"IndexName": name}})
 	}
 	indexes := []any{}
 	for _, i := range deployed {
 		definition := maps.Clone(i.definition)
 		definition["IndexStatus"] = "ACTIVE"
-		definition["WarmThroughput"] = map[string]any{"ReadUnitsPerSecond": w.warmReads[i.name]}
-		if seen, ok := w.creating[i.name]; ok && !seen {
-			w.creating[i.name], definition["IndexStatus"] = true, "CREATING"
-			w.logCall(i.name + " is CREATING")
+		definition["WarmThroughput"] = map[string]any{"ReadUnitsPerSecond": a.warmReads[i.name]}
+		if seen, ok := a.creating[i.name]; ok && !seen {
+			a.creating[i.name], definition["IndexStatus"] = true, "CREATING"
+			a.logCall(i.name + " is CREATING")
 		}
-		if i.name != w.missing {
+		if i.name != a.missing {
 			indexes = append(indexes, definition)
 		}
 	}
 	var keys []any
 	var attributes []any
-	for n, name := range w.keys {
+	for n, name := range a.keys {
 		attributes = append(attributes, map[string]any{"AttributeName": name, "AttributeType": "S"})
 		keys = append(keys, map[string]any{"AttributeName": name, "KeyType": []string{"HASH", "RANGE"}[n]})
 	}
-	table := map[string]any{"TableStatus": w.tableStatus, "BillingModeSummary": map[string]any{"BillingMode": "PAY_PER_REQUEST"}, "AttributeDefinitions": attributes, "KeySchema": keys, "GlobalSecondaryIndexes": indexes, "WarmThroughput": map[string]any{"ReadUnitsPerSecond": w.warmReads[""]}}
-	if w.stream != "" {
+	table := map[string]any{"TableStatus": a.tableStatus, "BillingModeSummary": map[string]any{"BillingMode": "PAY_PER_REQUEST"}, "AttributeDefinitions": attributes, "KeySchema": keys, "GlobalSecondaryIndexes": indexes, "WarmThroughput": map[string]any{"ReadUnitsPerSecond": a.warmReads[""]}}
+	if a.stream != "" {
 		table["LatestStreamArn"] = "arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1"
-		table["StreamSpecification"] = map[string]any{"StreamEnabled": true, "StreamViewType": w.stream}
+		table["StreamSpecification"] = map[string]any{"StreamEnabled": true, "StreamViewType": a.stream}
 	}
 	if err := json.NewEncoder(rw).Encode(map[string]any{"Table": table}); err != nil {
-		w.t.Error(err)
+		a.t.Error(err)
 	}
 }
 
-func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
-	status := w.status
-	if _, err := os.Stat(w.logPath + ".cdk"); err == nil && w.statusAfterCDK != "" {
-		status = w.statusAfterCDK
+func (a *fakeAWS) describe(rw http.ResponseWriter, name string) {
+	status := a.status
+	if _, err := os.Stat(a.logPath + ".cdk"); err == nil && a.statusAfterCDK != "" {
+		status = a.statusAfterCDK
 	}
 	if name == "CDKToolkit" {
-		status = map[bool]string{true: "CREATE_COMPLETE"}[w.hasToolkit]
+		status = map[bool]string{true: "CREATE_COMPLETE"}[a.hasToolkit]
 	}
 	if status == "" {
 		rw.WriteHeader(http.StatusBadRequest)
@@ -325,8 +325,8 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 		return
 	}
 	parameters := ""
-	deployed, _ := w.deployedParameters()
-	if !w.isForeign {
+	deployed, _ := a.deployedParameters()
+	if !a.isForeign {
 		for _, p := range newModel().Parameters {
 			value := fmt.Sprint(p.Default)
 			if p.Name == infra.ParamArchitecture {
@@ -348,11 +348,11 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 }
 
 // deploy runs the program and returns its output. want is the expected exit code.
-func (w *fakeAWS) deploy(want int, args ...string) string {
-	w.t.Helper()
+func (a *fakeAWS) deploy(want int, args ...string) string {
+	a.t.Helper()
 	var output bytes.Buffer
-	if code := run(w.t.Context(), args, strings.NewReader(""), &output, &output, noPause); code != want {
-		w.t.Errorf("exit code %d, not %d: %s", code, want, &output)
+	if code := run(a.t.Context(), args, strings.NewReader(""), &output, &output, noPause); code != want {
+		a.t.Errorf("exit code %d, not %d: %s", code, want, &output)
 	}
 	return output.String()
 }

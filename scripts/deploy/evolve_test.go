@@ -21,14 +21,14 @@ type simulatedAccount struct {
 	wanted    []string
 }
 
-func (w simulatedAccount) clone() simulatedAccount {
-	w.template, w.table, w.functions = slices.Clone(w.template), slices.Clone(w.table), slices.Clone(w.functions)
-	return w
+func (a simulatedAccount) clone() simulatedAccount {
+	a.template, a.table, a.functions = slices.Clone(a.template), slices.Clone(a.table), slices.Clone(a.functions)
+	return a
 }
 
-func (w simulatedAccount) evolution() evolution {
-	e := evolution{managed: w.managed, table: tableState{name: "t", status: "ACTIVE"}, deployedIndexes: indexesOf(w.template), wantedIndexes: indexesOf(w.wanted)}
-	for _, i := range indexesOf(w.table) {
+func (a simulatedAccount) evolution() evolution {
+	e := evolution{managed: a.managed, table: tableState{name: "t", status: "ACTIVE"}, deployedIndexes: indexesOf(a.template), wantedIndexes: indexesOf(a.wanted)}
+	for _, i := range indexesOf(a.table) {
 		e.table.indexes = append(e.table.indexes, index{indexKeys: i.indexKeys, status: "ACTIVE"})
 	}
 	return e
@@ -50,60 +50,60 @@ func namesOf(indexes []index) (out []string) {
 
 // apply makes the change that a step describes, or returns an error that says why AWS would refuse
 // it.
-func (w *simulatedAccount) apply(s step) error {
+func (a *simulatedAccount) apply(s step) error {
 	name := s.index.name
 	next := namesOf(s.indexes)
-	added, removed := difference(next, w.template), difference(w.template, next)
+	added, removed := difference(next, a.template), difference(a.template, next)
 	switch s.kind {
 	case addIndex:
-		if !w.managed || len(removed) > 0 || !slices.Equal(added, []string{name}) {
-			return fmt.Errorf("the template goes from %v to %v", w.template, next)
+		if !a.managed || len(removed) > 0 || !slices.Equal(added, []string{name}) {
+			return fmt.Errorf("the template goes from %v to %v", a.template, next)
 		}
-		if slices.Contains(w.table, name) {
+		if slices.Contains(a.table, name) {
 			return fmt.Errorf("the table has %s", name)
 		}
-		w.template, w.table = next, append(w.table, name)
+		a.template, a.table = next, append(a.table, name)
 	case removeIndex:
-		if !w.managed || len(added) > 0 || !slices.Equal(removed, []string{name}) {
-			return fmt.Errorf("the template goes from %v to %v", w.template, next)
+		if !a.managed || len(added) > 0 || !slices.Equal(removed, []string{name}) {
+			return fmt.Errorf("the template goes from %v to %v", a.template, next)
 		}
-		w.template, w.table = next, difference(w.table, removed)
+		a.template, a.table = next, difference(a.table, removed)
 	case deployStack:
-		if lost := difference(w.wanted, w.table); len(lost) > 0 {
+		if lost := difference(a.wanted, a.table); len(lost) > 0 {
 			return fmt.Errorf("the new functions query %v", lost)
 		}
-		if w.managed && len(added)+len(removed) > 0 {
+		if a.managed && len(added)+len(removed) > 0 {
 			return fmt.Errorf("the functions and the indexes %v and %v change together", added, removed)
 		}
-		w.template, w.functions = next, w.wanted
+		a.template, a.functions = next, a.wanted
 	}
 	return nil
 }
 
 // planSteps plans the steps as an operator does: it makes each change of an index that the planner
 // requests, and plans again.
-func (w *simulatedAccount) planSteps(t *testing.T) []step {
+func (a *simulatedAccount) planSteps(t *testing.T) []step {
 	t.Helper()
 	for range 10 {
-		steps, err := w.evolution().steps()
+		steps, err := a.evolution().steps()
 		var manual manualChange
 		switch {
 		case err == nil:
 			return steps
 		case !errors.As(err, &manual):
-			t.Fatalf("%+v: %v", w, err)
+			t.Fatalf("%+v: %v", a, err)
 		case manual.removes:
-			if w.managed && slices.Contains(w.template, manual.index.name) {
-				t.Fatalf("%+v: CloudFormation manages %s", w, manual.index.name)
+			if a.managed && slices.Contains(a.template, manual.index.name) {
+				t.Fatalf("%+v: CloudFormation manages %s", a, manual.index.name)
 			}
-			w.table = difference(w.table, []string{manual.index.name})
-		case slices.Contains(w.table, manual.index.name):
-			t.Fatalf("%+v: the table has %s", w, manual.index.name)
+			a.table = difference(a.table, []string{manual.index.name})
+		case slices.Contains(a.table, manual.index.name):
+			t.Fatalf("%+v: the table has %s", a, manual.index.name)
 		default:
-			w.table = append(w.table, manual.index.name)
+			a.table = append(a.table, manual.index.name)
 		}
 	}
-	t.Fatalf("%+v: the operator has to make more than ten changes", w)
+	t.Fatalf("%+v: the operator has to make more than ten changes", a)
 	return nil
 }
 

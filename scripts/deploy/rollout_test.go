@@ -18,51 +18,51 @@ import (
 const fakeDocument = `{"openapi":"3.1.0"}`
 
 // writeBuild writes the files of a build to the folder of the repository.
-func (w *fakeAWS) writeBuild() {
-	w.t.Helper()
-	w.writeInFolder("functions/openapi/openapi.json", fakeDocument)
+func (a *fakeAWS) writeBuild() {
+	a.t.Helper()
+	a.writeInFolder("functions/openapi/openapi.json", fakeDocument)
 }
 
-func (w *fakeAWS) writeInFolder(name, text string) {
-	w.t.Helper()
-	path := filepath.Join(w.root, name)
+func (a *fakeAWS) writeInFolder(name, text string) {
+	a.t.Helper()
+	path := filepath.Join(a.root, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
+		a.t.Fatal(err)
 	}
-	w.write(path, text)
+	a.write(path, text)
 }
 
 // isWrong reports whether the new version is deployed and has the given fault.
-func (w *fakeAWS) isWrong(what string) bool {
-	return w.wrong == what && w.deployedTemplate()["Description"] != "the earlier version"
+func (a *fakeAWS) isWrong(what string) bool {
+	return a.wrong == what && a.deployedTemplate()["Description"] != "the earlier version"
 }
 
 // serveGateway handles a request to the deployed API.
-func (w *fakeAWS) serveGateway(rw http.ResponseWriter, r *http.Request) {
-	if w.isWrong("connection") {
+func (a *fakeAWS) serveGateway(rw http.ResponseWriter, r *http.Request) {
+	if a.isWrong("connection") {
 		connection, _, err := rw.(http.Hijacker).Hijack()
 		if err == nil {
 			err = connection.Close()
 		}
 		if err != nil {
-			w.t.Error(err)
+			a.t.Error(err)
 		}
 		return
 	}
 	if host, _, _ := strings.Cut(r.Host, ":"); host != infra.APIID+".execute-api.localhost" {
-		w.t.Errorf("the host is %s", r.Host)
+		a.t.Errorf("the host is %s", r.Host)
 	}
 	path, ok := strings.CutPrefix(r.URL.Path, "/"+infra.StageName)
 	if !ok {
-		w.t.Errorf("a request without the stage: %s", r.URL.Path)
+		a.t.Errorf("a request without the stage: %s", r.URL.Path)
 	}
 	answer := fault.New(fault.Unauthorised, "no")
 	switch {
 	case path == "/openapi.json" && r.Method == http.MethodGet:
 		switch {
-		case w.isWrong("document"):
+		case a.isWrong("document"):
 			fmt.Fprint(rw, `{"openapi":"3.0.0"}`)
-		case w.isWrong("status of the document"):
+		case a.isWrong("status of the document"):
 			rw.WriteHeader(http.StatusAccepted)
 			fmt.Fprint(rw, fakeDocument)
 		default:
@@ -72,22 +72,22 @@ func (w *fakeAWS) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	case path == "/openapi.json", path == "/mcp" && r.Method != http.MethodPost:
 		answer = fault.New(fault.MethodNotAllowed, "no")
 		rw.Header().Set("Allow", map[bool]string{true: "POST", false: "GET, HEAD"}[path == "/mcp"])
-		if w.isWrong("Allow of " + path) {
+		if a.isWrong("Allow of " + path) {
 			rw.Header().Set("Allow", "PUT")
 		}
 	case path == "/v1/nothing":
 		answer = fault.New(fault.NotFound, "no")
-		if w.isWrong("envelope") {
+		if a.isWrong("envelope") {
 			rw.WriteHeader(http.StatusNotFound)
 			return
 		}
-	case w.isWrong("table") && strings.Contains(path, "/plan/"), w.isWrong("tools") && path == "/mcp":
+	case a.isWrong("table") && strings.Contains(path, "/plan/"), a.isWrong("tools") && path == "/mcp":
 		answer = fault.New(fault.Internal, "no")
-	case w.isWrong("key") && r.Header.Get("Authorization") == "":
+	case a.isWrong("key") && r.Header.Get("Authorization") == "":
 		answer = fault.New(fault.Forbidden, "no")
 	}
 	requestID := "id"
-	if w.isWrong("id") {
+	if a.isWrong("id") {
 		requestID = ""
 	}
 	fault.Write(rw, r, requestID, answer)

@@ -77,19 +77,19 @@ func (a actors) actorOf(c client.Change) actor {
 }
 
 // listKeyNames starts the call that reads the names of the company's keys.
-func (v *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
-	return startCall(v, "keys:read", "The names of the keys",
-		bound(v.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
+func (pr *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
+	return startCall(pr, "keys:read", "The names of the keys",
+		bound(pr.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
 }
 
 // actorsOf returns the names of the listed keys, or none if the call that lists them failed.
-func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
+func (pr *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 	a := actors{names: map[string]string{}, all: keys.Failure == nil}
 	for _, k := range keys.Value.Items {
 		a.names[k.ID] = k.Name.Or("")
 	}
-	if v.key != nil {
-		a.own = v.key.ID
+	if pr.key != nil {
+		a.own = pr.key.ID
 	}
 	return a
 }
@@ -100,11 +100,11 @@ const changesPageMax = 200
 // listChanges starts the calls that list the changes since the given time, oldest first. types is
 // sent as the types parameter; if it is empty, changes of all types are listed. The list has at
 // most pages * changesPageMax changes.
-func (v *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
-	return startCall(v, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
+func (pr *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
+	return startCall(pr, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
 		in := client.ListChangesInput{Since: client.Value(since.UTC().Format(time.RFC3339)), Types: optional(types), Limit: client.Value(changesPageMax)}
 		for range pages {
-			page, err := v.api.ListChanges(ctx, in, options...)
+			page, err := pr.api.ListChanges(ctx, in, options...)
 			if err != nil {
 				return out, err
 			}
@@ -329,12 +329,12 @@ const changeTolerance = 5 * time.Second
 // The feed does not contain imports, and a new change takes seconds to appear in it. So get returns
 // the newest change in the feed only if it is as new as the record and does not contradict the
 // record's status.
-func (v *pageRequest) startLastChange(record changedRecord) (get func() *lastChange) {
+func (pr *pageRequest) startLastChange(record changedRecord) (get func() *lastChange) {
 	at, known := record.updatedAt.Get()
 	if !known || record.id == "" {
 		return func() *lastChange { return nil }
 	}
-	listed, keys := v.listChanges(at.Add(-lastChangePeriod), string(record.kind), 2), v.listKeyNames()
+	listed, keys := pr.listChanges(at.Add(-lastChangePeriod), string(record.kind), 2), pr.listKeyNames()
 	return func() *lastChange {
 		recordChanges := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != record.id || c.Type != record.kind })
 		if listed.Failure != nil || listed.Value.HasMore || len(recordChanges) == 0 {
@@ -344,7 +344,7 @@ func (v *pageRequest) startLastChange(record changedRecord) (get func() *lastCha
 		if c.OccurredAt.Before(at.Add(-changeTolerance)) || c.Status.Or(record.status) != record.status {
 			return nil
 		}
-		return &lastChange{changeVerb(c, statusBefore(recordChanges, c)), v.actorsOf(keys).actorOf(c), c.OccurredAt}
+		return &lastChange{changeVerb(c, statusBefore(recordChanges, c)), pr.actorsOf(keys).actorOf(c), c.OccurredAt}
 	}
 }
 
@@ -363,15 +363,15 @@ const (
 
 // readActivity starts the calls that read the changes of the last 24 hours. The returned function
 // must be called after wait.
-func (v *pageRequest) readActivity() func() *overviewActivity {
-	listed, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
+func (pr *pageRequest) readActivity() func() *overviewActivity {
+	listed, keys := pr.listChanges(pr.Now().Add(-24*time.Hour), "", overviewPagesMax), pr.listKeyNames()
 	return func() *overviewActivity {
 		if hasNoFeed(listed.Failure) {
 			return nil
 		}
 		a := &overviewActivity{Failure: listed.Failure, Many: listed.Value.HasMore}
 		if a.Failure == nil && !a.Many {
-			rows := activityRows(listed.Value.Items, v.actorsOf(keys))
+			rows := activityRows(listed.Value.Items, pr.actorsOf(keys))
 			a.Rows = rows[:min(len(rows), overviewRowsMax)]
 		}
 		return a

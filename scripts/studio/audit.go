@@ -95,9 +95,9 @@ const (
 	nameRunes     = 120
 )
 
-func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
-	return startCall(v, "optimise:read", label,
-		bound(v.api.GetOptimiseAudit, client.GetOptimiseAuditInput{AuditID: id}))
+func (pr *pageRequest) getAudit(id, label string) *result[client.Audit] {
+	return startCall(pr, "optimise:read", label,
+		bound(pr.api.GetOptimiseAudit, client.GetOptimiseAuditInput{AuditID: id}))
 }
 
 // audit shows an audit and compares it with the previous audit of the same site. The URL may

@@ -96,23 +96,23 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 }
 
 // readBoard reads the parts of a board that the page shows.
-func (v *pageRequest) readBoard(d *boardData, cursor string) {
-	preview := startCall(v, "plan:read", "What publishing would change",
-		bound(v.api.PreviewPlanPublish, client.PreviewPlanPublishInput{BoardID: d.Board.ID}))
+func (pr *pageRequest) readBoard(d *boardData, cursor string) {
+	preview := startCall(pr, "plan:read", "What publishing would change",
+		bound(pr.api.PreviewPlanPublish, client.PreviewPlanPublishInput{BoardID: d.Board.ID}))
 	d.Cursor = cursor
 	var next string
 	var cards []card
 	if d.Live {
-		live := v.listLiveItems(d.Board.ID, itemsPerPage, cursor)
-		v.wait()
+		live := pr.listLiveItems(d.Board.ID, itemsPerPage, cursor)
+		pr.wait()
 		for _, i := range live.Value.Items {
 			cards = append(cards, card{ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""), Categories: i.CategoryIDs.Or(nil)})
 		}
 		d.NoItems, next = live.Failure, live.Value.Next
 	} else {
-		items := v.listItems(d.Board.ID, itemsPerPage, cursor)
-		live := v.listLiveItems(d.Board.ID, itemsPerCall, "")
-		v.wait()
+		items := pr.listItems(d.Board.ID, itemsPerPage, cursor)
+		live := pr.listLiveItems(d.Board.ID, itemsPerCall, "")
+		pr.wait()
 		d.liveColumnIDs = liveColumns(live)
 		for _, i := range items.Value.Items {
 			cards = append(cards, card{
@@ -131,7 +131,7 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	if !d.Live && d.NoItems == nil {
 		d.Columns = allColumns(d.Columns, d.liveColumnIDs)
 		if d.Whole() {
-			d.Columns = withoutRenamed(d.Columns, v.renames.newIDs(d.Board.ID))
+			d.Columns = withoutRenamed(d.Columns, pr.renames.newIDs(d.Board.ID))
 		}
 	}
 }
@@ -158,14 +158,14 @@ func (d *boardData) JoinName(id string) string {
 	return roadmap.Heading(columnID(d.NewName, columnIDs(d.Columns)))
 }
 
-func (v *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {
-	return startCall(v, "plan:read", "The items", bound(v.api.ListPlanItems, client.ListPlanItemsInput{
+func (pr *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {
+	return startCall(pr, "plan:read", "The items", bound(pr.api.ListPlanItems, client.ListPlanItemsInput{
 		BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor),
 	}))
 }
 
-func (v *pageRequest) listLiveItems(boardID string, limit int, cursor string) *result[client.Page[client.LiveItem]] {
-	return startCall(v, "plan:read", "What visitors see", bound(v.api.ListPlanLiveItems, client.ListPlanLiveItemsInput{
+func (pr *pageRequest) listLiveItems(boardID string, limit int, cursor string) *result[client.Page[client.LiveItem]] {
+	return startCall(pr, "plan:read", "What visitors see", bound(pr.api.ListPlanLiveItems, client.ListPlanLiveItemsInput{
 		BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor),
 	}))
 }
@@ -377,9 +377,9 @@ func boardPath(board string) string {
 
 // itemScreens returns the screens that edit the items of a board. An item's form includes the id of
 // the item's board.
-func (v *pageRequest) itemScreens() recordScreens[client.Item] {
-	board, saved := v.r.FormValue("board"), "Saved."
-	if published := string(client.PlanStatusPublished); v.r.PostFormValue("status") == published || v.r.PostFormValue("was.status") == published {
+func (pr *pageRequest) itemScreens() recordScreens[client.Item] {
+	board, saved := pr.r.FormValue("board"), "Saved."
+	if published := string(client.PlanStatusPublished); pr.r.PostFormValue("status") == published || pr.r.PostFormValue("was.status") == published {
 		saved += " Visitors see the change after the next publish."
 	}
 	boardOf := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
@@ -392,27 +392,27 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 		deletion: "It cannot be undone. If visitors see the item, they do until the next publish.",
 		deleted:  "Deleted. If visitors see it, they do until the next publish.",
 		get: func(id string) call[client.Item] {
-			return bound(v.api.GetPlanItem, client.GetPlanItemInput{ItemID: id})
+			return bound(pr.api.GetPlanItem, client.GetPlanItemInput{ItemID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeletePlanItem, client.DeletePlanItemInput{ItemID: id})
+			return bound(pr.api.DeletePlanItem, client.DeletePlanItemInput{ItemID: id})
 		},
 		fields: func(i client.Item) []*field {
-			return itemFields(i, columnIDs(v.readColumns(boardOf(i))), v.r.URL.Query().Get("column"))
+			return itemFields(i, columnIDs(pr.readColumns(boardOf(i))), pr.r.URL.Query().Get("column"))
 		},
 		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
 		changedRecord: func(i client.Item) changedRecord {
 			return changedRecord{client.ChangeTypeItem, i.ID, string(i.Status.Or("")), i.UpdatedAt}
 		},
 		save: func(c *formChanges, id string) call[client.Item] {
-			title, summary, column, target := c.requiredText("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
+			title, summary, column, target := c.requiredText("title"), c.text("summary"), pr.itemColumn(c, board), c.text("targetLabel")
 			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.integer("sortOrder")
 			if id != "" {
-				return bound(v.api.UpdatePlanItem, client.UpdatePlanItemInput{
+				return bound(pr.api.UpdatePlanItem, client.UpdatePlanItemInput{
 					ItemID: id, Title: title, Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
 				})
 			}
-			return bound(v.api.CreatePlanItem, client.CreatePlanItemInput{
+			return bound(pr.api.CreatePlanItem, client.CreatePlanItemInput{
 				BoardID: board, Title: title.Or(""), Summary: summary, ColumnID: column, CategoryIDs: categories, Status: status, SortOrder: order, TargetLabel: target,
 			})
 		},
@@ -422,10 +422,10 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 // itemColumn returns the new column of an item: the one that the user typed or, if there is none,
 // the one that the user chose from the list. Undoing a typed column restores the column that the
 // item had before.
-func (v *pageRequest) itemColumn(c *formChanges, board string) client.Optional[string] {
+func (pr *pageRequest) itemColumn(c *formChanges, board string) client.Optional[string] {
 	chosen, typed := c.text("columnId"), c.text("newColumn")
 	if name, ok := typed.Get(); ok {
-		return client.Value(columnID(name, columnIDs(v.readColumns(board))))
+		return client.Value(columnID(name, columnIDs(pr.readColumns(board))))
 	}
 	if before := typedField(c.sent, "columnId"); typed.IsNull() && before != "" {
 		return client.Value(before)
@@ -438,12 +438,12 @@ func (v *pageRequest) itemColumn(c *formChanges, board string) client.Optional[s
 
 // boardScreens returns the screens that edit boards. They cannot delete a board: it would have to
 // be empty first, so deleting boards is left to scripts.
-func (v *pageRequest) boardScreens() recordScreens[client.Board] {
+func (pr *pageRequest) boardScreens() recordScreens[client.Board] {
 	return recordScreens[client.Board]{
-		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(v.r.PathValue("id")),
+		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(pr.r.PathValue("id")),
 		home: func(b client.Board) string { return boardPath(b.ID) },
 		get: func(id string) call[client.Board] {
-			return bound(v.api.GetPlanBoard, client.GetPlanBoardInput{BoardID: id})
+			return bound(pr.api.GetPlanBoard, client.GetPlanBoardInput{BoardID: id})
 		},
 		fields: func(b client.Board) []*field {
 			return []*field{
@@ -464,11 +464,11 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because it could mean any site or none
 			}
 			if id != "" {
-				return bound(v.api.UpdatePlanBoard, client.UpdatePlanBoardInput{
+				return bound(pr.api.UpdatePlanBoard, client.UpdatePlanBoardInput{
 					BoardID: id, Name: name, AllowedOrigins: origins, Active: active,
 				})
 			}
-			return bound(v.api.CreatePlanBoard, client.CreatePlanBoardInput{
+			return bound(pr.api.CreatePlanBoard, client.CreatePlanBoardInput{
 				Name: name.Or(""), AllowedOrigins: origins, Active: active,
 			})
 		},

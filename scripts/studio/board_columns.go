@@ -59,12 +59,12 @@ func liveColumns(live *result[client.Page[client.LiveItem]]) (out []string) {
 
 // readColumns returns the columns of a board from which a user can choose. It reads only one page
 // of items, so it may miss a column that only later items of a large board use.
-func (v *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
+func (pr *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
 	if board == "" {
 		return allColumns[client.Item](nil, nil)
 	}
-	items, live := v.listItems(board, itemsPerCall, ""), v.listLiveItems(board, itemsPerCall, "")
-	v.wait()
+	items, live := pr.listItems(board, itemsPerCall, ""), pr.listLiveItems(board, itemsPerCall, "")
+	pr.wait()
 	return allColumns(roadmap.Columns(items.Value.Items, columnOf), liveColumns(live))
 }
 
@@ -141,10 +141,10 @@ func withoutRenamed[T any](columns []roadmap.Column[T], renamed map[string]strin
 }
 
 // allItems reads every item of a board, in the order of the board.
-func (v *pageRequest) allItems(board string) (items []client.Item, failed *failure) {
+func (pr *pageRequest) allItems(board string) (items []client.Item, failed *failure) {
 	for cursor := ""; ; {
-		read := v.listItems(board, itemsPerCall, cursor)
-		v.wait()
+		read := pr.listItems(board, itemsPerCall, cursor)
+		pr.wait()
 		if read.Failure != nil {
 			return nil, read.Failure
 		}
@@ -237,9 +237,9 @@ func columnStep(item client.Item, to string) step {
 
 // setColumn moves an item to a different column. It fails if the entity tag of the item has
 // changed.
-func (v *pageRequest) setColumn(id string, column client.Optional[string], tag string) *result[client.Item] {
-	res := startCall(v, "plan:write", "Move to the renamed column",
-		bound(v.api.UpdatePlanItem, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}), client.IfMatch(tag))
-	v.wait()
+func (pr *pageRequest) setColumn(id string, column client.Optional[string], tag string) *result[client.Item] {
+	res := startCall(pr, "plan:write", "Move to the renamed column",
+		bound(pr.api.UpdatePlanItem, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}), client.IfMatch(tag))
+	pr.wait()
 	return res
 }

@@ -35,8 +35,8 @@ func (s *Studio) movePage(v *pageRequest) *view {
 	return out
 }
 
-func (v *pageRequest) getItem(id string) *result[client.Item] {
-	return startCall(v, "plan:read", "The item", bound(v.api.GetPlanItem, client.GetPlanItemInput{ItemID: id}))
+func (pr *pageRequest) getItem(id string) *result[client.Item] {
+	return startCall(pr, "plan:read", "The item", bound(pr.api.GetPlanItem, client.GetPlanItemInput{ItemID: id}))
 }
 
 // moveUpdatesMax is the maximum number of items that one move may update.
@@ -92,12 +92,12 @@ func (s *Studio) move(v *pageRequest) *view {
 // the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
 // updates. If one of them has changed, it updates none. It stops at the first update that fails,
 // and returns the problem and what is needed to undo the earlier updates.
-func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (undos []moveUndo, problem string) {
+func (pr *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (undos []moveUndo, problem string) {
 	current := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
-		current[n] = v.getItem(w.ItemID)
+		current[n] = pr.getItem(w.ItemID)
 	}
-	v.wait()
+	pr.wait()
 	var changed []string
 	for n, w := range writes {
 		if current[n].Failure != nil {
@@ -112,8 +112,8 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		return nil, changedByOthersText(changed)
 	}
 	for n, w := range writes {
-		res := startCall(v, "plan:write", "Move", bound(v.api.UpdatePlanItem, w), client.IfMatch(current[n].ETag))
-		v.wait()
+		res := startCall(pr, "plan:write", "Move", bound(pr.api.UpdatePlanItem, w), client.IfMatch(current[n].ETag))
+		pr.wait()
 		title := current[n].Value.Title
 		switch {
 		case res.Failure.Conflict():

@@ -18,9 +18,9 @@ import (
 )
 
 // create sends a POST to the service and returns the created record.
-func (w *testStudio) create(t *testing.T, path, body string) map[string]any {
+func (s *testStudio) create(t *testing.T, path, body string) map[string]any {
 	t.Helper()
-	r := w.Send(t, w.key, "POST", "/v1/companies/{companyId}"+path, body)
+	r := s.Send(t, s.key, "POST", "/v1/companies/{companyId}"+path, body)
 	if r.Status != http.StatusOK {
 		t.Fatalf("POST %s: status %d, want 200: %s", path, r.Status, r.Body)
 	}
@@ -29,11 +29,11 @@ func (w *testStudio) create(t *testing.T, path, body string) map[string]any {
 
 // createBoard creates a board with items, each of which is given as a column and a title. It
 // returns the id of the board and the ids of the items.
-func (w *testStudio) createBoard(t *testing.T, items ...[2]string) (id string, ids []string) {
+func (s *testStudio) createBoard(t *testing.T, items ...[2]string) (id string, ids []string) {
 	t.Helper()
-	id = w.create(t, "/plan/boards", `{"name":"Public <roadmap>"}`)["id"].(string)
+	id = s.create(t, "/plan/boards", `{"name":"Public <roadmap>"}`)["id"].(string)
 	for n, item := range items {
-		got := w.create(t, "/plan/boards/"+id+"/items", fmt.Sprintf(`{"title":%q,"columnId":%q,"sortOrder":%d,"status":"published"}`, item[1], item[0], n+1))
+		got := s.create(t, "/plan/boards/"+id+"/items", fmt.Sprintf(`{"title":%q,"columnId":%q,"sortOrder":%d,"status":"published"}`, item[1], item[0], n+1))
 		ids = append(ids, got["id"].(string))
 	}
 	return id, ids
@@ -443,9 +443,9 @@ func TestRoadmapMoveConflict(t *testing.T) {
 }
 
 // editForm opens the form of a record and returns its fields as a browser would send them.
-func (w *testStudio) editForm(t *testing.T, path string) url.Values {
+func (s *testStudio) editForm(t *testing.T, path string) url.Values {
 	t.Helper()
-	form := fields(t, w.page(t, path), "profile")
+	form := fields(t, s.page(t, path), "profile")
 	for name := range form {
 		if field, ok := strings.CutPrefix(name, "was."); ok && form.Get(name) != "false" {
 			form.Set(field, form.Get(name))

@@ -57,17 +57,17 @@ func (s *Studio) addBrandScreens(page func(string, func(*pageRequest) *view)) {
 func (s *Studio) brand(v *pageRequest) *view { return v.brandPage(nil, nil) }
 
 // brandPage shows the brand. After a failed write, sent contains the values that the user typed.
-func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
-	d := &brandData{MayWrite: v.may("context:write")}
+func (pr *pageRequest) brandPage(sent url.Values, refused *failure) *view {
+	d := &brandData{MayWrite: pr.may("context:write")}
 	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
 	if sent != nil {
-		v.readFrame()
+		pr.readFrame()
 		out.status = refused.status()
 	}
-	kit := startCall(v, "context:read", "The brand", v.api.GetContextBrandKit)
-	types := v.startContentTypes()
-	goals := v.listGoals()
-	v.wait()
+	kit := startCall(pr, "context:read", "The brand", pr.api.GetContextBrandKit)
+	types := pr.startContentTypes()
+	goals := pr.listGoals()
+	pr.wait()
 	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure
 	kitRead := d.NoKit == nil
 	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // the brand does not exist yet, and saving the form creates it
@@ -141,9 +141,9 @@ func brandChanges(c *formChanges) client.UpdateContextBrandKitInput {
 
 // brandExists reports whether somebody has created the brand since an empty form was rendered. The
 // first save has no entity tag to send, so it has to check this before it writes.
-func (v *pageRequest) brandExists() bool {
-	kit := startCall(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
-	v.wait()
+func (pr *pageRequest) brandExists() bool {
+	kit := startCall(pr, "context:read", "Whether there is a brand", pr.api.GetContextBrandKit)
+	pr.wait()
 	return kit.Failure == nil
 }
 
@@ -211,16 +211,16 @@ func withoutProperty(v map[string]any, name string) map[string]any {
 	return out
 }
 
-func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
+func (pr *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	return recordScreens[client.ContentType]{
 		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
 		deletion: "Posts and plans that name it stay. It cannot be undone.",
 		id:       func(t client.ContentType) string { return t.ID },
 		get: func(id string) call[client.ContentType] {
-			return bound(v.api.GetContextContentType, client.GetContextContentTypeInput{ContentTypeID: id})
+			return bound(pr.api.GetContextContentType, client.GetContextContentTypeInput{ContentTypeID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteContextContentType, client.DeleteContextContentTypeInput{ContentTypeID: id})
+			return bound(pr.api.DeleteContextContentType, client.DeleteContextContentTypeInput{ContentTypeID: id})
 		},
 		fields: func(t client.ContentType) []*field {
 			return []*field{
@@ -236,29 +236,29 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 			name, about, guidance := c.requiredText("name"), c.text("description"), c.text("guidance")
 			platforms, cadence, active := c.list("defaultPlatforms"), c.text("cadence"), c.flag("active")
 			if id != "" {
-				return bound(v.api.UpdateContextContentType, client.UpdateContextContentTypeInput{
+				return bound(pr.api.UpdateContextContentType, client.UpdateContextContentTypeInput{
 					ContentTypeID: id, Name: name, Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: active,
 				})
 			}
-			return bound(v.api.CreateContextContentType, client.CreateContextContentTypeInput{
+			return bound(pr.api.CreateContextContentType, client.CreateContextContentTypeInput{
 				Name: name.Or(""), Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: c.sent.Get("active") == "true",
 			})
 		},
 	}
 }
 
-func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
-	keys, names := v.metricKeysAndNames()
+func (pr *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
+	keys, names := pr.metricKeysAndNames()
 	return recordScreens[client.Goal]{
 		home:  func(g client.Goal) string { return "/brand#" + g.ID },
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
 		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
 		id:       func(g client.Goal) string { return g.ID },
 		get: func(id string) call[client.Goal] {
-			return bound(v.api.GetContextGoal, client.GetContextGoalInput{GoalID: id})
+			return bound(pr.api.GetContextGoal, client.GetContextGoalInput{GoalID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteContextGoal, client.DeleteContextGoalInput{GoalID: id})
+			return bound(pr.api.DeleteContextGoal, client.DeleteContextGoalInput{GoalID: id})
 		},
 		fields: func(g client.Goal) []*field { return brandGoalFields(g, keys, names) },
 		save: func(c *formChanges, id string) call[client.Goal] {
@@ -266,11 +266,11 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.integer("priority")
 			status := enumValue[client.ContextGoalStatus](c.text("status"))
 			if id != "" {
-				return bound(v.api.UpdateContextGoal, client.UpdateContextGoalInput{
+				return bound(pr.api.UpdateContextGoal, client.UpdateContextGoalInput{
 					GoalID: id, Name: name, Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
 				})
 			}
-			return bound(v.api.CreateContextGoal, client.CreateContextGoalInput{
+			return bound(pr.api.CreateContextGoal, client.CreateContextGoalInput{
 				Name: name.Or(""), Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
 			})
 		},
@@ -283,9 +283,9 @@ const metricNameMax = 40
 
 // metricKeysAndNames returns the keys of the metrics, sorted by name, and a map from keys to names.
 // It returns nil if the metrics could not be read, or if there are too many for one call.
-func (v *pageRequest) metricKeysAndNames() (keys []string, names map[string]string) {
-	definitions := v.listDefinitions()
-	v.wait()
+func (pr *pageRequest) metricKeysAndNames() (keys []string, names map[string]string) {
+	definitions := pr.listDefinitions()
+	pr.wait()
 	if definitions.Failure != nil || definitions.Value.Next != "" {
 		return nil, nil
 	}

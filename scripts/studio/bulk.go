@@ -102,34 +102,34 @@ func (b *bulks) close() {
 
 // startBulk starts a bulk action. It shows the result if the action finishes soon, and the progress
 // otherwise.
-func (v *pageRequest) startBulk(a *bulk) *view {
-	v.bulks.add(a)
-	v.resume(a)
-	return v.bulkProgress(a)
+func (pr *pageRequest) startBulk(a *bulk) *view {
+	pr.bulks.add(a)
+	pr.resume(a)
+	return pr.bulkProgress(a)
 }
 
 // bulkProgress waits up to Limits.Bulk for the action. If the action has then changed every record,
 // bulkProgress redirects to the page that started the action. Otherwise it redirects to the page
 // that shows the progress.
-func (v *pageRequest) bulkProgress(a *bulk) *view {
+func (pr *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
 	a.mu.Unlock()
-	timer := time.NewTimer(v.Limits.Bulk)
+	timer := time.NewTimer(pr.Limits.Bulk)
 	defer timer.Stop()
 	select {
 	case <-ended:
 	case <-timer.C:
-	case <-v.ctx.Done():
+	case <-pr.ctx.Done():
 	}
 	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
 		msg := notice{Text: c.Text(), Undo: a.undo(""), bulk: a}
 		if c.Changed > 1 {
 			msg.More, msg.Link = "/bulk/"+a.ID, "Show each"
 		}
-		return v.finish(a.Back, msg)
+		return pr.finish(a.Back, msg)
 	}
-	return v.redirect("/bulk/" + a.ID)
+	return pr.redirect("/bulk/" + a.ID)
 }
 
 // resume runs the action on the records that are waiting or have failed. It does nothing if the
@@ -181,9 +181,9 @@ func (i *bulkItem) settled(a *bulk) bool {
 	return i.State != stateWaiting && (i.State != stateFailed || i.Final)
 }
 
-func (a *bulk) settle(item *bulkItem, revert step, problem *failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (b *bulk) settle(item *bulkItem, revert step, problem *failure) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	item.revert, item.Problem, item.Final = revert, "", false
 	switch {
 	case problem == nil:
@@ -197,23 +197,23 @@ func (a *bulk) settle(item *bulkItem, revert step, problem *failure) {
 	}
 }
 
-func (a *bulk) isStopped() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.stopped
+func (b *bulk) isStopped() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped
 }
 
-func (a *bulk) setPause(d time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.pause = d
+func (b *bulk) setPause(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pause = d
 }
 
 // stop stops the action as soon as it has finished the record that it is changing.
-func (a *bulk) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stopped = true
+func (b *bulk) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = true
 }
 
 // pause returns how long to wait before sending the same request again, or 0 if the request must
@@ -229,8 +229,8 @@ func (f *failure) pause() time.Duration {
 // undo returns the function that reverts the changes of the action, or nil if there is nothing to
 // revert. index is the index of the only record to revert; if it is empty, all are reverted. The
 // returned function starts a bulk action.
-func (a *bulk) undo(index string) undo {
-	reverse := a.reverse(index)
+func (b *bulk) undo(index string) undo {
+	reverse := b.reverse(index)
 	if len(reverse.items) == 0 {
 		return nil
 	}
@@ -255,13 +255,13 @@ const undoVerb = "Undo"
 
 // reverse returns a bulk action that reverts the changes. index is the index of the only record
 // whose change is reverted; if it is empty, all changes are.
-func (a *bulk) reverse(index string) *bulk {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back, resultText: a.undoResultText}
-	for n, item := range a.items {
+func (b *bulk) reverse(index string) *bulk {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: b.Noun, Nouns: b.Nouns, Place: b.Place, Back: b.Back, resultText: b.undoResultText}
+	for n, item := range b.items {
 		if item.revert != nil && (index == "" || index == fmt.Sprint(n)) {
-			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.revertStep(item)})
+			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: b.revertStep(item)})
 		}
 	}
 	return out
@@ -269,17 +269,17 @@ func (a *bulk) reverse(index string) *bulk {
 
 // revertStep returns the step that reverts the change to a record. It reverts the change at most
 // once.
-func (a *bulk) revertStep(item *bulkItem) step {
+func (b *bulk) revertStep(item *bulkItem) step {
 	return func(v *pageRequest) (step, *failure) {
-		a.mu.Lock()
+		b.mu.Lock()
 		revert := item.revert
-		a.mu.Unlock()
+		b.mu.Unlock()
 		if revert == nil {
 			return nil, nothingToDo
 		}
 		_, problem := revert(v)
-		a.mu.Lock()
-		defer a.mu.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if problem == nil {
 			item.State = stateUndone
 		}
@@ -306,11 +306,11 @@ type bulkCounts struct {
 	Failure                                  *failure
 }
 
-func (a *bulk) counts() bulkCounts {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := bulkCounts{bulk: a, Running: a.running, Stopping: a.running && a.stopped, All: len(a.items), Pause: int(a.pause.Seconds() + 0.5)}
-	for n, item := range a.items {
+func (b *bulk) counts() bulkCounts {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := bulkCounts{bulk: b, Running: b.running, Stopping: b.running && b.stopped, All: len(b.items), Pause: int(b.pause.Seconds() + 0.5)}
+	for n, item := range b.items {
 		switch item.State {
 		case stateWaiting:
 			c.Waiting++

@@ -14,8 +14,8 @@ import (
 
 // clock returns the clock of the company's time zone. Call it only after the calls of readFrame
 // have returned, because they read the time zone.
-func (v *pageRequest) clock() civiltime.Clock {
-	company := v.frameData().company
+func (pr *pageRequest) clock() civiltime.Clock {
+	company := pr.frameData().company
 	if company == nil || company.Failure != nil {
 		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
 	}
@@ -142,17 +142,17 @@ func gridOf(month time.Time) (first, last time.Time) {
 // listMonth reads the posts that the calendar of a month shows. It reads one more day at each end,
 // because the service filters by UTC days, and a day in the company's time zone overlaps the next
 // or the previous day in UTC.
-func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
+func (pr *pageRequest) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
 		From: client.Value(client.Day(first.AddDate(0, 0, -1))), To: client.Value(client.Day(last.AddDate(0, 0, 1))),
 		Order: client.Value("asc"), Limit: client.Value(monthPostsMax), Cursor: optional(cursor),
 	}
-	return v.listPosts("The posts of the month", in)
+	return pr.listPosts("The posts of the month", in)
 }
 
-func (v *pageRequest) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
-	return startCall(v, "broadcast:read", label, bound(v.api.ListBroadcastPosts, in))
+func (pr *pageRequest) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
+	return startCall(pr, "broadcast:read", label, bound(pr.api.ListBroadcastPosts, in))
 }
 
 // fill distributes the posts over the days of the calendar.
@@ -284,9 +284,9 @@ const overdueTab = "overdue"
 
 // listOverdue lists all posts that were due before tomorrow, the oldest first. The caller leaves
 // out those that are due later today.
-func (v *pageRequest) listOverdue(platform, cursor string, limit int) *result[client.Page[client.Post]] {
-	return v.listPosts("Overdue posts", client.ListBroadcastPostsInput{
-		Status: client.Value(client.BroadcastPostStatusScheduled), To: client.Value(client.Day(v.Now().UTC())),
+func (pr *pageRequest) listOverdue(platform, cursor string, limit int) *result[client.Page[client.Post]] {
+	return pr.listPosts("Overdue posts", client.ListBroadcastPostsInput{
+		Status: client.Value(client.BroadcastPostStatusScheduled), To: client.Value(client.Day(pr.Now().UTC())),
 		Platform: optional(client.BroadcastPlatform(platform)), Order: client.Value("asc"), Limit: client.Value(limit), Cursor: optional(cursor),
 	})
 }

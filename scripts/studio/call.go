@@ -125,13 +125,13 @@ func optional[T ~string](text T) client.Optional[T] {
 }
 
 // wait waits for all calls that startCall has started.
-func (v *pageRequest) wait() { v.running.Wait() }
+func (pr *pageRequest) wait() { pr.running.Wait() }
 
 // callsLeft returns how many more API calls the page may make.
-func (v *pageRequest) callsLeft() int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return max(0, callsMax-len(v.calls))
+func (pr *pageRequest) callsLeft() int {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	return max(0, callsMax-len(pr.calls))
 }
 
 // failure describes why an API call failed, in words for users and with details for an operator.
@@ -152,20 +152,20 @@ type failure struct {
 type cause struct{ shown bool }
 
 // causeOf returns the cause of a failure. Failures that have the same reason get the same cause.
-func (v *pageRequest) causeOf(f *failure) *cause {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.causes == nil {
-		v.causes = map[string]*cause{}
+func (pr *pageRequest) causeOf(f *failure) *cause {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	if pr.causes == nil {
+		pr.causes = map[string]*cause{}
 	}
 	reason := fmt.Sprint(f.Status, f.Code, f.Messages)
 	if f.Status == 0 || f.Refused() {
 		reason = fmt.Sprint(f.Status) // use only the status, because the messages may differ from call to call
 	}
-	if v.causes[reason] == nil {
-		v.causes[reason] = &cause{}
+	if pr.causes[reason] == nil {
+		pr.causes[reason] = &cause{}
 	}
-	return v.causes[reason]
+	return pr.causes[reason]
 }
 
 // First reports whether this is the first failure with its cause that the page shows, so that the

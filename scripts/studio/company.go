@@ -37,15 +37,15 @@ func (s *Studio) company(v *pageRequest) *view { return v.companyPage(nil, nil) 
 
 // companyPage shows the profile. After a failed write, sent contains the values that the user
 // typed.
-func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
+func (pr *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	out := &view{page: "company", place: "Company", title: "Company"}
 	if sent != nil {
-		v.readFrame()
+		pr.readFrame()
 		out.status = refused.status()
 	}
-	v.wait()
-	stored := v.frameData().company
-	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, v.may("company:write"), companyFields(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
+	pr.wait()
+	stored := pr.frameData().company
+	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, pr.may("company:write"), companyFields(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
 	out.data = d
 	if stored.Failure != nil {
 		out.status = stored.Failure.status()

@@ -9,9 +9,9 @@ import (
 
 // profile opens the form of the company's profile and returns its fields as a browser would send
 // them.
-func (w *testStudio) profile(t *testing.T) url.Values {
+func (s *testStudio) profile(t *testing.T) url.Values {
 	t.Helper()
-	form := fields(t, w.page(t, "/company"), "profile")
+	form := fields(t, s.page(t, "/company"), "profile")
 	for name := range form {
 		if field, ok := strings.CutPrefix(name, "was."); ok {
 			form.Set(field, form.Get(name))
@@ -20,9 +20,9 @@ func (w *testStudio) profile(t *testing.T) url.Values {
 	return form
 }
 
-func (w *testStudio) companyRecord(t *testing.T) map[string]any {
+func (s *testStudio) companyRecord(t *testing.T) map[string]any {
 	t.Helper()
-	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}", "").JSON(t)
+	return s.Send(t, s.key, "GET", "/v1/companies/{companyId}", "").JSON(t)
 }
 
 // Ensure the form stores only the fields that the user changed, and sets a field to null if the

@@ -141,8 +141,8 @@ type place struct {
 }
 
 // redirect makes the browser request a page with GET.
-func (v *pageRequest) redirect(target string) *view {
-	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
+func (pr *pageRequest) redirect(target string) *view {
+	http.Redirect(pr.w, pr.r, target, http.StatusSeeOther)
 	return nil
 }
 
@@ -158,7 +158,7 @@ type frameData struct {
 type frameDataKey struct{}
 
 // frameData returns the records that the frame needs. They are complete once wait has returned.
-func (v *pageRequest) frameData() *frameData { return v.ctx.Value(frameDataKey{}).(*frameData) }
+func (pr *pageRequest) frameData() *frameData { return pr.ctx.Value(frameDataKey{}).(*frameData) }
 
 // show runs a screen and writes its page.
 func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, screen func(*pageRequest) *view) {
@@ -218,9 +218,9 @@ func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) 
 // readFrame starts the API calls that every page needs. A handler that writes must call it after
 // the write, so that the frame shows the new values. A handler that returns a file does not call
 // it.
-func (v *pageRequest) readFrame() {
-	k := v.frameData()
-	k.company = startCall(v, "company:read", "The company", v.api.GetCompany)
+func (pr *pageRequest) readFrame() {
+	k := pr.frameData()
+	k.company = startCall(pr, "company:read", "The company", pr.api.GetCompany)
 }
 
 // notice describes what sending a form did. It is shown on the page to which the browser is
@@ -303,22 +303,22 @@ func (n *notices) get(id string) *notice {
 
 // redirectWithNotice redirects to a page that shows a notice about what was done. The notice
 // includes the last API call that was made.
-func (v *pageRequest) redirectWithNotice(path string, query url.Values, msg notice) *view {
-	if msg.Call == nil && len(v.calls) > 0 {
-		msg.Call = v.calls[len(v.calls)-1]
+func (pr *pageRequest) redirectWithNotice(path string, query url.Values, msg notice) *view {
+	if msg.Call == nil && len(pr.calls) > 0 {
+		msg.Call = pr.calls[len(pr.calls)-1]
 	}
 	query = copyOf(query)
 	query.Del("done")
-	msg.At = v.Now()
+	msg.At = pr.Now()
 	if msg.back == "" {
 		msg.back = path + "?" + query.Encode()
 	}
-	query.Set("done", v.notices.add(msg))
+	query.Set("done", pr.notices.add(msg))
 	address := path + "?" + query.Encode()
 	if msg.Part != "" {
 		address += "#" + msg.Part
 	}
-	return v.redirect(address)
+	return pr.redirect(address)
 }
 
 func copyOf(q url.Values) url.Values {

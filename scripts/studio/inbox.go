@@ -29,12 +29,12 @@ type reviewFilter struct {
 	cursor    string
 }
 
-func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *result[client.Page[client.Feedback]] {
+func (pr *pageRequest) listReviews(label string, f reviewFilter, limit int) *result[client.Page[client.Feedback]] {
 	in := client.ListFeedbackInput{
 		Limit: client.Value(limit), ReplyStatus: optional(f.status), Source: optional(f.source), Sentiment: optional(f.sentiment),
 		Rating: optional(f.ratings), Flags: optional(string(f.flag)), PostedFrom: optional(f.since), PostedTo: optional(f.until), Cursor: optional(f.cursor),
 	}
-	return startCall(v, "feedback:read", label, bound(v.api.ListFeedback, in))
+	return startCall(pr, "feedback:read", label, bound(pr.api.ListFeedback, in))
 }
 
 // tab is one of the tabs above a list.
@@ -155,59 +155,59 @@ func (r reviewRow) size() int {
 func (r reviewRow) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
 
 // Waiting returns the number of loaded reviews in words, such as "12 waiting".
-func (b *inbox) Waiting() string {
-	if b.Tab.ID == "all" {
-		return b.Count + " loaded"
+func (box *inbox) Waiting() string {
+	if box.Tab.ID == "all" {
+		return box.Count + " loaded"
 	}
-	return b.Count + " " + strings.ToLower(b.Tab.Name)
+	return box.Count + " " + strings.ToLower(box.Tab.Name)
 }
 
 // Filtered reports whether any of the page's own filters is set. These filters can hide loaded
 // reviews.
-func (b *inbox) Filtered() bool {
-	return b.Search+b.Country+b.Version != "" || b.Stars == mentionsOnly
+func (box *inbox) Filtered() bool {
+	return box.Search+box.Country+box.Version != "" || box.Stars == mentionsOnly
 }
 
 // Narrowed reports whether any filter under "More filters" is set. Only then does the page open
 // that section.
-func (b *inbox) Narrowed() bool {
-	return b.Stars+b.Since+b.Country+b.Version+string(b.Flag)+string(b.Sentiment) != ""
+func (box *inbox) Narrowed() bool {
+	return box.Stars+box.Since+box.Country+box.Version+string(box.Flag)+string(box.Sentiment) != ""
 }
 
 // AnyFilter reports whether any filter is set.
-func (b *inbox) AnyFilter() bool { return b.Filtered() || b.Narrowed() || b.Source != "" }
+func (box *inbox) AnyFilter() bool { return box.Filtered() || box.Narrowed() || box.Source != "" }
 
 // IsPart reports whether reviews that are not loaded may match the page's own filters. The page then
 // offers no action on all shown reviews, because they are an accidental part of those that match.
-func (b *inbox) IsPart() bool { return b.Filtered() && b.hasMore }
+func (box *inbox) IsPart() bool { return box.Filtered() && box.hasMore }
 
 // Pages returns the number of pages that are loaded from the API for each list.
-func (b *inbox) Pages() int { return b.pages }
+func (box *inbox) Pages() int { return box.pages }
 
 // Summary says how many reviews the list shows, out of how many, and in which order.
-func (b *inbox) Summary() string {
-	text := b.Waiting()
-	if b.Filtered() {
-		text = fmt.Sprintf("%d of %d loaded", b.Matching, b.Loaded)
+func (box *inbox) Summary() string {
+	text := box.Waiting()
+	if box.Filtered() {
+		text = fmt.Sprintf("%d of %d loaded", box.Matching, box.Loaded)
 	}
-	if b.IsPart() {
+	if box.IsPart() {
 		text += "; the others are not searched, so more may match"
 	}
-	if len(b.Rows) < b.Matching {
-		text += fmt.Sprintf(", %d to %d here", b.offset+1, b.offset+len(b.Rows))
+	if len(box.Rows) < box.Matching {
+		text += fmt.Sprintf(", %d to %d here", box.offset+1, box.offset+len(box.Rows))
 	}
-	if len(b.Rows) > 1 {
+	if len(box.Rows) > 1 {
 		text += "; by priority, then stars, then date"
-		if b.More != "" {
-			text += fmt.Sprintf(", of %d loaded", b.Loaded)
+		if box.More != "" {
+			text += fmt.Sprintf(", of %d loaded", box.Loaded)
 		}
 	}
 	return text
 }
 
 // Checkboxes returns the number of reviews in the list that can be changed.
-func (b *inbox) Checkboxes() (n int) {
-	for _, r := range b.Rows {
+func (box *inbox) Checkboxes() (n int) {
+	for _, r := range box.Rows {
 		if !r.Locked() {
 			n++
 		}
@@ -227,10 +227,10 @@ var reviewFlags = []client.FeedbackFlag{
 }
 
 // FlagChoices returns the options of the filter by flag, for the template.
-func (b *inbox) FlagChoices() []client.FeedbackFlag { return reviewFlags }
+func (box *inbox) FlagChoices() []client.FeedbackFlag { return reviewFlags }
 
 // StarChoices returns the options of the star filter in the order in which the template shows them.
-func (b *inbox) StarChoices() []string {
+func (box *inbox) StarChoices() []string {
 	return []string{"1-2", "1-3", "4-5", "1", "2", "3", "4", "5"}
 }
 
@@ -239,15 +239,15 @@ var sinceChoices = []string{"7", "30", "90", "365"}
 
 // SinceChoices returns the options of the date filter, for the template. A range of days is an
 // option only while it is chosen.
-func (b *inbox) SinceChoices() []string {
-	if _, _, ranged := parseDayRange(b.Since); ranged {
-		return append([]string{b.Since}, sinceChoices...)
+func (box *inbox) SinceChoices() []string {
+	if _, _, ranged := parseDayRange(box.Since); ranged {
+		return append([]string{box.Since}, sinceChoices...)
 	}
 	return sinceChoices
 }
 
 // SinceWords returns the label of an option of the date filter.
-func (b *inbox) SinceWords(since string) string {
+func (box *inbox) SinceWords(since string) string {
 	if first, last, ranged := parseDayRange(since); ranged {
 		return first.Format("Jan 2") + " to " + last.Format("Jan 2, 2006")
 	}
@@ -312,8 +312,8 @@ func inboxOf(q url.Values) *inbox {
 
 // pathWith returns the address with some parameters replaced. pairs alternates between names and
 // values, and an empty value removes the parameter.
-func (b *inbox) pathWith(pairs ...string) string {
-	q := copyOf(b.Query)
+func (box *inbox) pathWith(pairs ...string) string {
+	q := copyOf(box.Query)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if q.Del(pairs[i]); pairs[i+1] != "" {
 			q.Set(pairs[i], pairs[i+1])
@@ -323,43 +323,43 @@ func (b *inbox) pathWith(pairs ...string) string {
 }
 
 // Path returns the address of the list with an open review, or of the list alone if id is empty.
-func (b *inbox) Path(id string) string { return b.pathWith("id", id) }
+func (box *inbox) Path(id string) string { return box.pathWith("id", id) }
 
 // read starts the calls that load the list. It reuses calls that the page makes anyway for the
 // badge.
-func (b *inbox) read(v *pageRequest) {
-	statuses := b.Tab.Statuses
+func (box *inbox) read(v *pageRequest) {
+	statuses := box.Tab.Statuses
 	if len(statuses) == 0 {
 		statuses = []client.FeedbackReplyStatus{""}
 	}
 	since, until := "", ""
-	if first, last, ranged := parseDayRange(b.Since); ranged { // the service filters by days in UTC, so read one more day at each end
+	if first, last, ranged := parseDayRange(box.Since); ranged { // the service filters by days in UTC, so read one more day at each end
 		since, until = client.Day(first.AddDate(0, 0, -1)), client.Day(last.AddDate(0, 0, 1))
-	} else if days, err := strconv.Atoi(b.Since); err == nil {
+	} else if days, err := strconv.Atoi(box.Since); err == nil {
 		since = client.Day(period.Day.Start(v.Now().UTC()).AddDate(0, 0, -days))
 	}
 	k := v.frameData()
 	for _, status := range statuses {
-		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, ratings: starChoices[b.Stars], flag: b.Flag, since: since, until: until}
-		b.nextFilters = append(b.nextFilters, f)
+		f := reviewFilter{status: status, source: box.Source, sentiment: box.Sentiment, ratings: starChoices[box.Stars], flag: box.Flag, since: since, until: until}
+		box.nextFilters = append(box.nextFilters, f)
 		switch sameAsBadge := (reviewFilter{status: status}) == f && len(statuses) > 1; {
 		case sameAsBadge && k.needsReview == nil:
 			v.readWaiting()
 			fallthrough
 		case sameAsBadge:
-			b.lists = append(b.lists, map[client.FeedbackReplyStatus]*result[client.Page[client.Feedback]]{
+			box.lists = append(box.lists, map[client.FeedbackReplyStatus]*result[client.Page[client.Feedback]]{
 				client.FeedbackReplyStatusNeedsReview: k.needsReview, client.FeedbackReplyStatusNone: k.noReply,
 			}[status])
 		default:
-			b.lists = append(b.lists, v.listReviews("Reviews: "+strings.ToLower(b.Tab.Name), f, waitingMax))
+			box.lists = append(box.lists, v.listReviews("Reviews: "+strings.ToLower(box.Tab.Name), f, waitingMax))
 		}
 	}
 }
 
 // readMore reads on until each list has as many reviews as the address asks for, or no more exist. A
 // page of the API may be short, so the calls are limited, too.
-func (b *inbox) readMore(v *pageRequest) {
-	last, loaded := slices.Clone(b.lists), make([]int, len(b.lists))
+func (box *inbox) readMore(v *pageRequest) {
+	last, loaded := slices.Clone(box.lists), make([]int, len(box.lists))
 	for calls := 1; ; calls++ {
 		reading := false
 		for i, list := range last {
@@ -367,10 +367,10 @@ func (b *inbox) readMore(v *pageRequest) {
 				continue
 			}
 			loaded[i] += len(list.Value.Items)
-			b.nextFilters[i].cursor, last[i] = list.Value.Next, nil
-			if list.Value.Next != "" && loaded[i] < b.pages*waitingMax && calls < b.pages*callsPerPage {
-				last[i] = v.listReviews("More reviews: "+strings.ToLower(b.Tab.Name), b.nextFilters[i], waitingMax)
-				b.lists, reading = append(b.lists, last[i]), true
+			box.nextFilters[i].cursor, last[i] = list.Value.Next, nil
+			if list.Value.Next != "" && loaded[i] < box.pages*waitingMax && calls < box.pages*callsPerPage {
+				last[i] = v.listReviews("More reviews: "+strings.ToLower(box.Tab.Name), box.nextFilters[i], waitingMax)
+				box.lists, reading = append(box.lists, last[i]), true
 			}
 		}
 		if !reading {
@@ -381,62 +381,62 @@ func (b *inbox) readMore(v *pageRequest) {
 }
 
 // buildRows builds the rows of the list from the loaded reviews.
-func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
+func (box *inbox) buildRows(chosen string, clock civiltime.Clock) {
 	var all [][]client.Feedback
-	for _, list := range b.lists {
+	for _, list := range box.lists {
 		if list.Failure != nil {
-			b.Failure = list.Failure
+			box.Failure = list.Failure
 			return
 		}
 		all = append(all, list.Value.Items)
 	}
 	loaded := attention.ByUrgency(all...)
-	if first, last, ranged := parseDayRange(b.Since); ranged {
+	if first, last, ranged := parseDayRange(box.Since); ranged {
 		loaded = slices.DeleteFunc(loaded, func(f client.Feedback) bool {
 			day := civiltime.DateOf(f.PostedAt.Or(time.Time{}), clock.Location)
 			return day.Before(first) || day.After(last)
 		})
 	}
-	b.Loaded = len(loaded)
-	b.hasMore = slices.ContainsFunc(b.nextFilters, func(f reviewFilter) bool { return f.cursor != "" })
-	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
-		b.Count = formatCount(b.Loaded, b.hasMore)
-	} else if b.hasMore {
-		b.Count += "+"
+	box.Loaded = len(loaded)
+	box.hasMore = slices.ContainsFunc(box.nextFilters, func(f reviewFilter) bool { return f.cursor != "" })
+	if box.Count = strconv.Itoa(box.Loaded); box.pages == 1 {
+		box.Count = formatCount(box.Loaded, box.hasMore)
+	} else if box.hasMore {
+		box.Count += "+"
 	}
-	if b.hasMore && b.pages < pagesMax {
-		b.More = b.pathWith("pages", strconv.Itoa(b.pages+1))
+	if box.hasMore && box.pages < pagesMax {
+		box.More = box.pathWith("pages", strconv.Itoa(box.pages+1))
 	}
-	b.setChoices(loaded)
-	matching := slices.DeleteFunc(loaded, func(f client.Feedback) bool { return !b.matches(f) })
-	b.Matching = len(matching)
-	if b.offset >= b.Matching {
-		b.offset = 0
+	box.setChoices(loaded)
+	matching := slices.DeleteFunc(loaded, func(f client.Feedback) bool { return !box.matches(f) })
+	box.Matching = len(matching)
+	if box.offset >= box.Matching {
+		box.offset = 0
 	}
-	if b.offset > 0 {
-		b.Earlier = b.pathWith("from", strconv.Itoa(max(0, b.offset-inboxMax)))
+	if box.offset > 0 {
+		box.Earlier = box.pathWith("from", strconv.Itoa(max(0, box.offset-inboxMax)))
 	}
 	size := 0
-	for _, f := range matching[b.offset:min(b.Matching, b.offset+inboxMax)] {
-		r := reviewRow{f, b.Path(f.ID), f.ID == chosen}
-		if size += r.size(); size > inboxBytesMax && len(b.Rows) > 0 {
+	for _, f := range matching[box.offset:min(box.Matching, box.offset+inboxMax)] {
+		r := reviewRow{f, box.Path(f.ID), f.ID == chosen}
+		if size += r.size(); size > inboxBytesMax && len(box.Rows) > 0 {
 			break
 		}
-		b.Rows = append(b.Rows, r)
+		box.Rows = append(box.Rows, r)
 	}
-	if next := b.offset + len(b.Rows); next < b.Matching {
-		b.Later = b.pathWith("from", strconv.Itoa(next))
+	if next := box.offset + len(box.Rows); next < box.Matching {
+		box.Later = box.pathWith("from", strconv.Itoa(next))
 	}
 }
 
 // setChoices sets the options of the filters to the countries and versions of the loaded reviews.
-func (b *inbox) setChoices(loaded []client.Feedback) {
+func (box *inbox) setChoices(loaded []client.Feedback) {
 	countries, versions := map[string]int{}, map[string]int{}
 	for _, f := range loaded {
 		countries[f.Territory.Or("")]++
 		versions[f.AppVersion.Or("")]++
 	}
-	b.Countries, b.Versions = mostFrequent(countries, b.Country), mostFrequent(versions, b.Version)
+	box.Countries, box.Versions = mostFrequent(countries, box.Country), mostFrequent(versions, box.Version)
 }
 
 // mostFrequent returns the most frequent strings and the chosen one, in alphabetical order.
@@ -457,12 +457,12 @@ func mostFrequent(counts map[string]int, chosen string) (out []string) {
 }
 
 // matches reports whether a loaded review passes the page's own filters.
-func (b *inbox) matches(f client.Feedback) bool {
-	if b.Stars == mentionsOnly && !f.Rating.IsNull() ||
-		b.Country != "" && f.Territory.Or("") != b.Country || b.Version != "" && f.AppVersion.Or("") != b.Version {
+func (box *inbox) matches(f client.Feedback) bool {
+	if box.Stars == mentionsOnly && !f.Rating.IsNull() ||
+		box.Country != "" && f.Territory.Or("") != box.Country || box.Version != "" && f.AppVersion.Or("") != box.Version {
 		return false
 	}
 	return containsWords(strings.Join([]string{
 		f.Title.Or(""), f.Body.Or(""), f.AuthorName.Or(""), phrase.Words(string(f.Source.Or(""))), f.AppVersion.Or(""), f.Territory.Or(""), f.ReplyBody.Or(""),
-	}, " "), b.Search)
+	}, " "), box.Search)
 }

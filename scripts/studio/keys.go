@@ -79,21 +79,21 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
 // keysPage lists the keys. If creating a key failed, sent contains the values that the user typed.
-func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
-	d := &keysData{MayWrite: v.may("keys:write"), Presets: v.presets(), IdempotencyKey: newIdempotencyKey(), RenderedAt: v.Now().UTC().Format(time.RFC3339)}
+func (pr *pageRequest) keysPage(sent url.Values, refused *failure) *view {
+	d := &keysData{MayWrite: pr.may("keys:write"), Presets: pr.presets(), IdempotencyKey: newIdempotencyKey(), RenderedAt: pr.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
-	if preset, ok := presetOf(v.r.URL.Query().Get("preset")); ok {
+	if preset, ok := presetOf(pr.r.URL.Query().Get("preset")); ok {
 		d.Preset, d.Name = preset.ID, preset.Name
 	}
 	if sent != nil {
-		v.readFrame()
+		pr.readFrame()
 		out.status = refused.status()
 		d.Name, d.Expires, d.Preset, d.IdempotencyKey, d.Problem = typedField(sent, "name"), sent.Get("expires"), sent.Get("preset"), nextIdempotencyKey(sent, refused), refused
 	}
-	listed := startCall(v, "keys:read", "The keys", bound(v.api.ListKeys, client.ListKeysInput{
-		Limit: client.Value(200), Cursor: optional(v.r.URL.Query().Get("cursor")),
+	listed := startCall(pr, "keys:read", "The keys", bound(pr.api.ListKeys, client.ListKeysInput{
+		Limit: client.Value(200), Cursor: optional(pr.r.URL.Query().Get("cursor")),
 	}))
-	v.wait()
+	pr.wait()
 	d.NoKeys = listed.Failure
 	if d.NoKeys != nil && sent == nil {
 		out.status = d.NoKeys.status()
@@ -102,12 +102,12 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
 	}
 	for _, k := range listed.Value.Items {
-		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.secretFiles.path(k.ID)})
+		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, pr.Now()), Own: pr.key != nil && k.ID == pr.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: pr.secretFiles.path(k.ID)})
 	}
 	linkRotations(d.Keys)
 	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return endedRank(a) - endedRank(b) }) // list the keys in use first
-	if v.key != nil {
-		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
+	if pr.key != nil {
+		d.Scopes = scopeAreas(pr.key.Scopes.Or(nil), sent["scope"])
 	}
 	return out
 }
@@ -209,8 +209,8 @@ var keyPresets = []keyPreset{
 }
 
 // presets returns the presets with at least one scope that the studio's own key can grant.
-func (v *pageRequest) presets() []keyPreset {
-	return slices.DeleteFunc(slices.Clone(keyPresets), func(p keyPreset) bool { return !slices.ContainsFunc(p.Scopes, v.may) })
+func (pr *pageRequest) presets() []keyPreset {
+	return slices.DeleteFunc(slices.Clone(keyPresets), func(p keyPreset) bool { return !slices.ContainsFunc(p.Scopes, pr.may) })
 }
 
 // presetOf returns the preset with this ID. ok is false if there is none.
@@ -224,10 +224,10 @@ func presetOf(id string) (p keyPreset, ok bool) {
 
 // scopesOf returns the scopes that the form for a new key requests. With a preset, these are the
 // preset's scopes that the studio's own key can grant. Otherwise they are the ticked scopes.
-func (v *pageRequest) scopesOf(sent url.Values) []string {
+func (pr *pageRequest) scopesOf(sent url.Values) []string {
 	scopes := sent["scope"]
 	if preset, ok := presetOf(sent.Get("preset")); ok {
-		scopes = slices.DeleteFunc(slices.Clone(preset.Scopes), func(scope string) bool { return !v.may(scope) })
+		scopes = slices.DeleteFunc(slices.Clone(preset.Scopes), func(scope string) bool { return !pr.may(scope) })
 	}
 	return append([]string{}, scopes...) // not nil, so that the JSON is an array instead of null
 }
@@ -265,27 +265,27 @@ func (s *Studio) rotateKey(v *pageRequest) *view {
 
 // issue makes a call that returns a secret, writes the secret to a file and shows a notice that
 // names the file. Sending the form twice writes the same secret again.
-func (v *pageRequest) issue(sent url.Values, label string, call call[client.IssuedKey], refuse func(*failure) *view) *view {
-	if v.SaveSecret == nil {
+func (pr *pageRequest) issue(sent url.Values, label string, call call[client.IssuedKey], refuse func(*failure) *view) *view {
+	if pr.SaveSecret == nil {
 		return refuse(&failure{Messages: []string{errNoSecretFolder.Error()}})
 	}
-	issued := startCall(v, "keys:write", label, call, client.IdempotencyKey(sent.Get("once")))
-	v.wait()
+	issued := startCall(pr, "keys:write", label, call, client.IdempotencyKey(sent.Get("once")))
+	pr.wait()
 	if issued.Failure != nil {
 		return refuse(issued.Failure)
 	}
-	v.markKeys(client.Key{ID: issued.Value.ID, Scopes: issued.Value.Scopes})
-	file, err := v.SaveSecret(issued.Value.ID, issued.Value.Secret)
+	pr.markKeys(client.Key{ID: issued.Value.ID, Scopes: issued.Value.Scopes})
+	file, err := pr.SaveSecret(issued.Value.ID, issued.Value.Secret)
 	if err != nil {
-		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
-		return v.redirectWithNotice("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
+		pr.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
+		return pr.redirectWithNotice("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
 	}
-	v.secretFiles.add(issued.Value.ID, file)
+	pr.secretFiles.add(issued.Value.ID, file)
 	reader := "you"
-	if v.shared {
+	if pr.shared {
 		reader = "whoever runs the server"
 	}
-	return v.redirectWithNotice("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
+	return pr.redirectWithNotice("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
 }
 
 func (s *Studio) revokeKey(v *pageRequest) *view {

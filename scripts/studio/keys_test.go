@@ -17,9 +17,9 @@ import (
 )
 
 // newKeyForm returns the form that creates a new key with a name and scopes.
-func (w *testStudio) newKeyForm(t *testing.T, name string, scopes ...string) url.Values {
+func (s *testStudio) newKeyForm(t *testing.T, name string, scopes ...string) url.Values {
 	t.Helper()
-	page := w.page(t, "/keys", `" required> <span>`, `name="preset" value="">`) // nothing is chosen
+	page := s.page(t, "/keys", `" required> <span>`, `name="preset" value="">`) // nothing is chosen
 	form := fields(t, page, "newkey")
 	form.Set("name", name)
 	form["scope"] = scopes
@@ -48,15 +48,15 @@ func secretOf(t *testing.T, body string) string {
 }
 
 // acceptsKey reports whether the service accepts a key.
-func (w *testStudio) acceptsKey(t *testing.T, secret string) bool {
+func (s *testStudio) acceptsKey(t *testing.T, secret string) bool {
 	t.Helper()
-	return w.Send(t, secret, "GET", "/v1/companies/{companyId}", "").Status == http.StatusOK
+	return s.Send(t, secret, "GET", "/v1/companies/{companyId}", "").Status == http.StatusOK
 }
 
 // keyID returns the id of the key with the given name that has not been replaced by a new key.
-func (w *testStudio) keyID(t *testing.T, name string) (id string) {
+func (s *testStudio) keyID(t *testing.T, name string) (id string) {
 	t.Helper()
-	for _, k := range w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t) {
+	for _, k := range s.Send(t, s.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t) {
 		if k["name"] == name && k["replacedBy"] == nil {
 			id = k["id"].(string)
 		}

@@ -93,31 +93,31 @@ func (s *Studio) metrics(v *pageRequest) *view {
 
 // loadMetric reads a metric and everything that its page shows. If the address contains no key, it
 // reads the first metric. If withMarks is true, it also reads the marks of the chart.
-func (v *pageRequest) loadMetric(withMarks bool) *metricsPage {
-	q := v.metricQuery()
-	page := &metricsPage{Complaint: q.rangeProblem, Find: q.searchText, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
-	definitions, goals := v.listDefinitions(), v.listGoals()
+func (pr *pageRequest) loadMetric(withMarks bool) *metricsPage {
+	q := pr.metricQuery()
+	page := &metricsPage{Complaint: q.rangeProblem, Find: q.searchText, Query: q.values, MayWrite: pr.may("metrics:write"), Today: q.now}
+	definitions, goals := pr.listDefinitions(), pr.listGoals()
 	var reads pointReads
 	var chartMarks *markReads
 	if q.key != "" {
-		reads = v.readPoints(q)
+		reads = pr.readPoints(q)
 		if withMarks && q.leavesRoomForMarks() {
-			chartMarks = v.readMarks(q)
+			chartMarks = pr.readMarks(q)
 		}
 	}
-	v.wait()
+	pr.wait()
 	all := metricsOf(definitions.Value.Items, goals.Value.Items)
 	if page.Failure = definitions.Failure; page.Failure != nil || len(all) == 0 {
 		return page
 	}
 	if q.key == "" {
 		q = q.withKey(all[0].Key)
-		reads = v.readPoints(q)
-		reads.inputs = v.readInputs(all[0], q, all)
+		reads = pr.readPoints(q)
+		reads.inputs = pr.readInputs(all[0], q, all)
 		if withMarks {
-			chartMarks = v.readMarks(q)
+			chartMarks = pr.readMarks(q)
 		}
-		v.wait()
+		pr.wait()
 	}
 	page.Menu, page.Listed = q.menu(all), len(all)
 	at := slices.IndexFunc(all, func(m metric) bool { return m.Key == q.key })
@@ -126,21 +126,21 @@ func (v *pageRequest) loadMetric(withMarks bool) *metricsPage {
 		return page
 	}
 	if reads.inputs == nil && reads.empty() {
-		reads.inputs = v.readInputs(all[at], q, all)
+		reads.inputs = pr.readInputs(all[at], q, all)
 		if reads.inputs == nil {
-			reads.newest = v.readNewest(q.key)
+			reads.newest = pr.readNewest(q.key)
 		}
 	}
 	if withMarks && chartMarks == nil {
-		chartMarks = v.readMarks(q)
+		chartMarks = pr.readMarks(q)
 	}
-	v.wait()
+	pr.wait()
 	if chartMarks != nil {
 		all[at].marks = chartMarks.view(q)
 	}
 	page.Metric = all[at].view(q, reads)
 	if all[at].Kind != client.MetricsKindDerived {
-		page.Metric.Pin = v.pinForm(all[at], q.values.Encode())
+		page.Metric.Pin = pr.pinForm(all[at], q.values.Encode())
 	}
 	page.Complaint = cmp.Or(page.Metric.Notice, page.Complaint)
 	page.Period = q.controls()

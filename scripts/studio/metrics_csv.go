@@ -38,19 +38,19 @@ func (s *Studio) metricsCSV(v *pageRequest) *view {
 	return nil // the errors of WriteAll are ignored, because they only mean that the client disconnected
 }
 
-func (d *wholeView) csv() [][]string {
-	lines := [][]string{{string(d.Window.Grain), "value", "before", "unit"}}
-	for i := range d.Window.FutureIndex {
-		lines = append(lines, []string{dayText(d.Window.Buckets[i]), csvValue(d.Unit, d.Now[i]), csvValue(d.Unit, d.Before[i]), csvUnit(d.Unit)})
+func (view *wholeView) csv() [][]string {
+	lines := [][]string{{string(view.Window.Grain), "value", "before", "unit"}}
+	for i := range view.Window.FutureIndex {
+		lines = append(lines, []string{dayText(view.Window.Buckets[i]), csvValue(view.Unit, view.Now[i]), csvValue(view.Unit, view.Before[i]), csvUnit(view.Unit)})
 	}
 	return lines
 }
 
-func (d *partsView) csv() [][]string {
-	lines := [][]string{{string(d.Window.Grain), escapeFormula(d.Dimension), "value", "unit"}}
-	for _, p := range d.List {
-		for i := range d.Window.FutureIndex {
-			lines = append(lines, []string{dayText(d.Window.Buckets[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
+func (v *partsView) csv() [][]string {
+	lines := [][]string{{string(v.Window.Grain), escapeFormula(v.Dimension), "value", "unit"}}
+	for _, p := range v.List {
+		for i := range v.Window.FutureIndex {
+			lines = append(lines, []string{dayText(v.Window.Buckets[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
 		}
 	}
 	return lines

@@ -22,19 +22,19 @@ import (
 func metricPath(key string) string { return "/metrics?" + url.Values{"key": {key}}.Encode() }
 
 // definitionScreens returns the screens that create, edit and delete metric definitions.
-func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
+func (pr *pageRequest) definitionScreens() recordScreens[client.Definition] {
 	return recordScreens[client.Definition]{
 		place: "Metrics", noun: "metric", area: "metrics", path: "/metrics/definitions", back: "/metrics",
 		home:     func(d client.Definition) string { return metricPath(d.Key) },
 		id:       func(d client.Definition) string { return d.ID },
 		deletion: "Only a metric without points can be deleted. It cannot be undone.",
 		get: func(id string) call[client.Definition] {
-			return bound(v.api.GetMetricDefinition, client.GetMetricDefinitionInput{DefinitionID: id})
+			return bound(pr.api.GetMetricDefinition, client.GetMetricDefinitionInput{DefinitionID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteMetricDefinition, client.DeleteMetricDefinitionInput{DefinitionID: id})
+			return bound(pr.api.DeleteMetricDefinition, client.DeleteMetricDefinitionInput{DefinitionID: id})
 		},
-		fields: func(d client.Definition) []*field { return definitionFields(d, v.r.URL.Query().Get("key"), v.Now()) },
+		fields: func(d client.Definition) []*field { return definitionFields(d, pr.r.URL.Query().Get("key"), pr.Now()) },
 		facts: func(d client.Definition) []fact {
 			return []fact{{"Key", d.Key}, {"Kind", phrase.Words(string(d.Kind.Or(client.MetricsKindMeasured)))}}
 		},
@@ -50,8 +50,8 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 			}
 			return "Save"
 		},
-		afterCreate: v.pushFirstValues,
-		save:        v.saveDefinition,
+		afterCreate: pr.pushFirstValues,
+		save:        pr.saveDefinition,
 	}
 }
 
@@ -98,7 +98,7 @@ func firstValuesHint(today time.Time) string {
 
 // firstValues reads the first values of a metric from the form that defines it. It adds a problem
 // for each field that cannot be read.
-func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPointsPoint) {
+func (pr *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPointsPoint) {
 	unit, currency := typedField(c.sent, "unit"), strings.ToUpper(typedField(c.sent, "currency"))
 	if typedField(c.sent, "values") == "" {
 		return nil
@@ -110,7 +110,7 @@ func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPoi
 		currency = ""
 	}
 	of := units.Unit{Name: unit, Currency: currency}
-	values, err := paste.Values(c.sent.Get("values"), of, period.Day.Start(v.Now().UTC()), answersOf(c.sent))
+	values, err := paste.Values(c.sent.Get("values"), of, period.Day.Start(pr.Now().UTC()), answersOf(c.sent))
 	switch {
 	case typedField(c.sent, "kind") == string(client.MetricsKindDerived):
 		c.addProblem("values", "must be empty, because a formula computes the values")
@@ -128,26 +128,26 @@ func (v *pageRequest) firstValues(c *formChanges) (points []client.PushMetricPoi
 
 // pushFirstValues stores the first values of a metric that was just defined. If the form has no
 // values, it returns an empty notice.
-func (v *pageRequest) pushFirstValues(d client.Definition, tag string, sent url.Values) notice {
-	points := v.firstValues(&formChanges{sent: sent})
+func (pr *pageRequest) pushFirstValues(d client.Definition, tag string, sent url.Values) notice {
+	points := pr.firstValues(&formChanges{sent: sent})
 	if len(points) == 0 {
 		return notice{}
 	}
 	for i := range points {
 		points[i].MetricKey = d.Key
 	}
-	pushed := startCall(v, "metrics:write", "Push the values",
-		bound(v.api.PushMetricPoints, client.PushMetricPointsInput{Points: points}))
-	v.wait()
+	pushed := startCall(pr, "metrics:write", "Push the values",
+		bound(pr.api.PushMetricPoints, client.PushMetricPointsInput{Points: points}))
+	pr.wait()
 	if pushed.Failure != nil {
 		return notice{Record: d.Name.Or(d.Key), Bad: true, Text: "The metric was created, but its values were not stored: " + pushed.Failure.Text()}
 	}
-	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values")), Undo: v.undoFirstValues(d, tag, points)}
+	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values")), Undo: pr.undoFirstValues(d, tag, points)}
 }
 
 // undoFirstValues returns an undo that deletes a metric and its first values. It changes nothing if
 // the metric has other values by now.
-func (v *pageRequest) undoFirstValues(d client.Definition, tag string, points []client.PushMetricPointsPoint) undo {
+func (pr *pageRequest) undoFirstValues(d client.Definition, tag string, points []client.PushMetricPointsPoint) undo {
 	name := d.Name.Or(d.Key)
 	pushed := map[string]float64{}
 	for _, p := range points {
@@ -194,7 +194,7 @@ func keyOf(name string) string {
 // saveDefinition returns the call that creates a definition or, if id is not empty, the call that
 // changes the definition with that id. If the form asks for it, the call that changes a definition
 // also confirms it.
-func (v *pageRequest) saveDefinition(c *formChanges, id string) call[client.Definition] {
+func (pr *pageRequest) saveDefinition(c *formChanges, id string) call[client.Definition] {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))
 	dimensions, expression := c.list("dimensions"), c.text("formula")
@@ -211,14 +211,14 @@ func (v *pageRequest) saveDefinition(c *formChanges, id string) call[client.Defi
 		if c.sent.Get("confirm") == "true" {
 			in.NeedsReview, c.anyChanged = client.Value(false), true
 		}
-		return bound(v.api.UpdateMetricDefinition, in)
+		return bound(pr.api.UpdateMetricDefinition, in)
 	}
-	v.firstValues(c)
+	pr.firstValues(c)
 	in := client.CreateMetricDefinitionInput{
 		Key: cmp.Or(typedField(c.sent, "key"), keyOf(typedField(c.sent, "name"))), Name: name, Description: description, Unit: unit, Aggregation: aggregation, Polarity: polarity,
 		Kind: optional(client.MetricsKind(typedField(c.sent, "kind"))), Formula: expression, Dimensions: dimensions, Source: source,
 	}
-	return bound(v.api.CreateMetricDefinition, in)
+	return bound(pr.api.CreateMetricDefinition, in)
 }
 
 // confirmMetric confirms a definition without changing it. It reads the definition first to get its

@@ -28,7 +28,7 @@ type formulaInput struct {
 
 // readInputs starts the calls for the points of a derived metric's inputs. It returns nil if the
 // metric is not derived, or if the page shows it split by a dimension.
-func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputReads {
+func (pr *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputReads {
 	if m.Kind != client.MetricsKindDerived || q.split != "" {
 		return nil
 	}
@@ -48,13 +48,13 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 		}
 		out.inputByKey[key] = formulaInput{metric: all[at]}
 	}
-	left := v.callsLeft()
+	left := pr.callsLeft()
 	if len(out.inputByKey) > left {
 		out.problem = "Not computed: the formula has more metrics than one page reads."
 		return out
 	}
 	for key, input := range out.inputByKey {
-		input.pointReads = v.readTotal("The points of "+input.Name, q.withKey(input.Key), 3*len(out.inputByKey) <= left)
+		input.pointReads = pr.readTotal("The points of "+input.Name, q.withKey(input.Key), 3*len(out.inputByKey) <= left)
 		out.inputByKey[key] = input
 	}
 	return out
@@ -120,7 +120,7 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 
 // computeFullDays evaluates the formula over the days of the current week or month that have ended,
 // and over the same number of earlier days. Then it compares the two results.
-func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]series.Comparison) {
+func (view *wholeView) computeFullDays(r *inputReads, inputs map[string]series.Comparison) {
 	value := func(wantBefore bool) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) {
 			current, previous, ok := r.inputByKey[key].fullDays(r.inputByKey[key].metric, inputs[key].Money)
@@ -132,7 +132,7 @@ func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]series.Comp
 		return chart.Value{V: v, OK: ok}
 	}
 	if now, before := value(false), value(true); now.OK && before.OK {
-		d.compareFullDays(now, before)
+		view.compareFullDays(now, before)
 	}
 }
 

@@ -58,29 +58,29 @@ func (q metricQuery) hides(kind string) bool {
 }
 
 // readMarks starts the calls for the marks that the user has not switched off.
-func (v *pageRequest) readMarks(q metricQuery) *markReads {
+func (pr *pageRequest) readMarks(q metricQuery) *markReads {
 	out := &markReads{}
 	w := q.dateRange.Window(q.grain, q.now)
 	for _, kind := range markKinds {
 		switch {
-		case q.hides(kind.ID) || !v.may(kind.scope):
+		case q.hides(kind.ID) || !pr.may(kind.scope):
 			continue
-		case v.callsLeft() == 0:
+		case pr.callsLeft() == 0:
 			out.skippedKinds = append(out.skippedKinds, kind.Name)
 			continue
 		}
 		switch kind.ID {
 		case "releases":
-			out.boards = startCall(v, kind.scope, "When the roadmap was published",
-				bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
+			out.boards = startCall(pr, kind.scope, "When the roadmap was published",
+				bound(pr.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
 		case "posts":
 			in := client.ListBroadcastPostsInput{
 				Status: client.Value(client.BroadcastPostStatusPublished), From: client.Value(client.Day(w.Buckets[0])), To: client.Value(client.Day(q.grain.Next(w.Buckets[len(w.Buckets)-1], 1))), Limit: client.Value(markPostsMax),
 			}
-			out.posts = startCall(v, kind.scope, "The posts that were sent", bound(v.api.ListBroadcastPosts, in))
+			out.posts = startCall(pr, kind.scope, "The posts that were sent", bound(pr.api.ListBroadcastPosts, in))
 		case "audits":
-			out.audits = startCall(v, kind.scope, "The latest audits",
-				bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(markAuditsMax)}))
+			out.audits = startCall(pr, kind.scope, "The latest audits",
+				bound(pr.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(markAuditsMax)}))
 		}
 	}
 	return out

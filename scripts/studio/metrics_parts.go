@@ -48,8 +48,8 @@ func (p part) Text() string {
 }
 
 // Dashed reports whether one of the lines has a dashed part.
-func (d *partsView) Dashed() bool {
-	return slices.ContainsFunc(d.List, func(p part) bool { return p.Drawn && hasDashedPart(d.Window, p.Values) })
+func (v *partsView) Dashed() bool {
+	return slices.ContainsFunc(v.List, func(p part) bool { return p.Drawn && hasDashedPart(v.Window, p.Values) })
 }
 
 // Percent formats the share as a percentage.
@@ -149,18 +149,18 @@ func (m metric) sumOfSeries(points []client.Point, money series.Money, w period.
 }
 
 // draw makes the chart of the largest parts, and computes the share of every part.
-func (d *partsView) draw(unit units.Unit) {
-	w, l := d.Window, d.line(unit, d.Window)
+func (v *partsView) draw(unit units.Unit) {
+	w, l := v.Window, v.line(unit, v.Window)
 	whole, largest := 0.0, 0.0
-	for _, p := range d.List {
+	for _, p := range v.List {
 		whole += math.Abs(p.Value.V)
 		largest = max(largest, math.Abs(p.Value.V))
 	}
-	if !d.Total() {
+	if !v.Total() {
 		whole = largest // if the values do not add up to a total, a bar shows the size relative to the largest part
 	}
-	for i := range d.List {
-		p := &d.List[i]
+	for i := range v.List {
+		p := &v.List[i]
 		p.Class, p.Drawn = fmt.Sprintf("s%d", i), i < partsDrawnMax
 		if whole > 0 {
 			p.Share = math.Abs(p.Value.V) / whole
@@ -169,7 +169,7 @@ func (d *partsView) draw(unit units.Unit) {
 			l.Series = append(l.Series, chart.Series{Name: p.Name, Values: p.Values})
 		}
 	}
-	d.Omitted = max(0, len(d.List)-partsDrawnMax)
-	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Buckets, w.FutureIndex), phrase.Plural(len(d.List), "line", "lines"))
-	d.Chart = l.SVG()
+	v.Omitted = max(0, len(v.List)-partsDrawnMax)
+	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", v.Name, v.Dimension, w.Text(w.Buckets, w.FutureIndex), phrase.Plural(len(v.List), "line", "lines"))
+	v.Chart = l.SVG()
 }

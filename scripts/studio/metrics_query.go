@@ -21,9 +21,9 @@ type metricQuery struct {
 	values       url.Values // the query parameters of the address, without find
 }
 
-func (v *pageRequest) metricQuery() metricQuery {
-	q := v.r.URL.Query()
-	out := metricQuery{key: q.Get("key"), split: q.Get("split"), searchText: strings.TrimSpace(q.Get("find")), now: v.Now().UTC(), values: url.Values{}}
+func (pr *pageRequest) metricQuery() metricQuery {
+	q := pr.r.URL.Query()
+	out := metricQuery{key: q.Get("key"), split: q.Get("split"), searchText: strings.TrimSpace(q.Get("find")), now: pr.Now().UTC(), values: url.Values{}}
 	var err error
 	if out.dateRange, err = period.ParseRange(q.Get("range"), q.Get("from"), q.Get("to"), out.now); err != nil {
 		out.rangeProblem = err.Error()

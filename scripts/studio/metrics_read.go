@@ -24,11 +24,11 @@ type pointReads struct {
 }
 
 // readNewest starts the calls for the newest point of each grain.
-func (v *pageRequest) readNewest(key string) (out []*result[client.Page[client.Point]]) {
+func (pr *pageRequest) readNewest(key string) (out []*result[client.Page[client.Point]]) {
 	for _, grain := range []period.Grain{period.Day, period.Week, period.Month} {
 		in := client.ListMetricPointsInput{MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), Limit: client.Value(1)}
-		out = append(out, startCall(v, "metrics:read", "The newest point by "+string(grain),
-			bound(v.api.ListMetricPoints, in)))
+		out = append(out, startCall(pr, "metrics:read", "The newest point by "+string(grain),
+			bound(pr.api.ListMetricPoints, in)))
 	}
 	return out
 }
@@ -61,7 +61,7 @@ func (p pointReads) empty() bool {
 // listPoints starts the call that lists a metric's points in a range of days. If total is true, the
 // points are totals over all series. Otherwise, the call lists the points of every series. The
 // service refuses a total that cannot be computed from the series, such as an average.
-func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
+func (pr *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
 		Limit: client.Value(pointsMax),
@@ -69,7 +69,7 @@ func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to
 	if total {
 		in.Total = client.Value(true)
 	}
-	return startCall(v, "metrics:read", label, bound(v.api.ListMetricPoints, in))
+	return startCall(pr, "metrics:read", label, bound(pr.api.ListMetricPoints, in))
 }
 
 // pointsMax is the maximum number of points on one page of the API.
@@ -82,29 +82,29 @@ const piecesMax = 6
 // readPoints starts the calls for the points of a metric. If the metric is split by a dimension,
 // readPoints reads the window in several pieces in parallel, because a page of the API contains at
 // most 1,000 points.
-func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
+func (pr *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	w := q.dateRange.Window(q.grain, q.now)
 	pieces := 1 // without a split, one piece is enough to find the metric's dimensions and currencies
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Buckets))
 	} else {
-		out = v.readTotal("The points", q, true)
+		out = pr.readTotal("The points", q, true)
 	}
 	for i := range pieces {
 		from, to := w.Buckets[len(w.Buckets)*i/pieces], w.Buckets[len(w.Buckets)*(i+1)/pieces-1]
-		out.pieces = append(out.pieces, v.listPoints("The points of every series", q.key, q.grain, from, to, false))
+		out.pieces = append(out.pieces, pr.listPoints("The points of every series", q.key, q.grain, from, to, false))
 	}
 	return out
 }
 
 // readTotal starts the calls for the metric's totals over all series. If full is true, it also
 // starts the calls for pointReads.full and fullBefore.
-func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
+func (pr *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.dateRange.Window(q.grain, q.now)
-	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Buckets[len(w.Buckets)-1], true)
+	out.total = pr.listPoints(label, q.key, q.grain, w.First(), w.Buckets[len(w.Buckets)-1], true)
 	if from, to, before, beforeTo, ok := w.FullDays(q.now); ok && full {
-		out.full = v.listPoints("The days of this "+string(q.grain), q.key, period.Day, from, to, true)
-		out.fullBefore = v.listPoints("The same days before", q.key, period.Day, before, beforeTo, true)
+		out.full = pr.listPoints("The days of this "+string(q.grain), q.key, period.Day, from, to, true)
+		out.fullBefore = pr.listPoints("The same days before", q.key, period.Day, before, beforeTo, true)
 	}
 	return out
 }

@@ -67,8 +67,8 @@ type bucket struct {
 
 // bucketOf reads a bucket from the parameters of an address or a form. If they contain no valid
 // day, it returns the bucket that contains today.
-func (v *pageRequest) bucketOf(q url.Values) bucket {
-	b := bucket{key: q.Get("key"), grain: period.Grain(q.Get("grain")), start: v.Now().UTC()}
+func (pr *pageRequest) bucketOf(q url.Values) bucket {
+	b := bucket{key: q.Get("key"), grain: period.Grain(q.Get("grain")), start: pr.Now().UTC()}
 	if !b.grain.Valid() {
 		b.grain = period.Day
 	}
@@ -88,12 +88,12 @@ type bucketReads struct {
 // readBucket reads a bucket. It reads points only if the bucket is a day, because the API does not
 // say whether the value of a week or a month is stored or computed. Only a stored value can be
 // corrected.
-func (v *pageRequest) readBucket(b bucket) bucketReads {
-	out := bucketReads{v.listDefinitions(), &result[client.Page[client.Point]]{}}
+func (pr *pageRequest) readBucket(b bucket) bucketReads {
+	out := bucketReads{pr.listDefinitions(), &result[client.Page[client.Point]]{}}
 	if b.grain == period.Day {
-		out.points = v.listPoints("The values of the day", b.key, b.grain, b.start, b.start, false)
+		out.points = pr.listPoints("The values of the day", b.key, b.grain, b.start, b.start, false)
 	}
-	v.wait()
+	pr.wait()
 	return out
 }
 
@@ -114,8 +114,8 @@ func (s *Studio) metricValues(v *pageRequest) *view {
 
 // valuesPage shows the values of a bucket. sent contains the parameters of the address or, after a
 // failed write, the fields of the form.
-func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, refused *failure) *view {
-	d := &valuesData{Grain: b.grain, Day: dayText(b.start), Name: b.grain.Label(b.start), MayWrite: v.may("metrics:write"), Query: backQuery(sent.Get("back"), b.key).Encode()}
+func (pr *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, refused *failure) *view {
+	d := &valuesData{Grain: b.grain, Day: dayText(b.start), Name: b.grain.Label(b.start), MayWrite: pr.may("metrics:write"), Query: backQuery(sent.Get("back"), b.key).Encode()}
 	d.Back = "/metrics?" + d.Query
 	out := &view{page: "values", place: "Metrics", title: "Values", data: d}
 	if d.Failure = cmp.Or(reads.definitions.Failure, reads.points.Failure); d.Failure != nil {
@@ -123,7 +123,7 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	}
 	m, found := reads.metric(b)
 	if !found && d.Failure == nil && refused == nil {
-		return v.notFound(v)
+		return pr.notFound(pr)
 	}
 	if d.Metric = m; !found {
 		d.Metric = metric{Metric: series.Metric{Key: b.key, Name: b.key}}
@@ -138,7 +138,7 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	if b.grain == period.Day {
 		before, after := b.start.AddDate(0, 0, -1), b.start.AddDate(0, 0, 1)
 		d.Previous, d.PreviousName = valuesPath(b.key, before, d.Query), b.grain.Label(before)
-		if !after.After(v.Now().UTC()) {
+		if !after.After(pr.Now().UTC()) {
 			d.Next, d.NextName = valuesPath(b.key, after, d.Query), b.grain.Label(after)
 		}
 	}
@@ -494,9 +494,9 @@ func typedDims(sent url.Values) map[string]string {
 	return out
 }
 
-func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint) *result[client.PushResult] {
-	return startCall(v, "metrics:write", label,
-		bound(v.api.PushMetricPoints, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}))
+func (pr *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint) *result[client.PushResult] {
+	return startCall(pr, "metrics:write", label,
+		bound(pr.api.PushMetricPoints, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}))
 }
 
 // renamePointFields replaces the paths in the error messages of a push with the names of the form's

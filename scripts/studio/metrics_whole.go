@@ -52,74 +52,74 @@ func (m metric) wholeView(rng period.Range, w period.Window, reads pointReads) *
 }
 
 // draw makes the chart and the table.
-func (d *wholeView) draw() {
-	d.Goal = d.goalText(d.Unit)
-	l := d.line(d.Unit, d.Window)
-	l.Title, l.Goal = d.title(), d.goalLine(d.Unit, d.Window)
-	l.Series = []chart.Series{{Values: d.Now}}
-	if d.HasBefore() {
-		l.Before = d.Before
+func (view *wholeView) draw() {
+	view.Goal = view.goalText(view.Unit)
+	l := view.line(view.Unit, view.Window)
+	l.Title, l.Goal = view.title(), view.goalLine(view.Unit, view.Window)
+	l.Series = []chart.Series{{Values: view.Now}}
+	if view.HasBefore() {
+		l.Before = view.Before
 	}
-	d.Chart = l.SVG()
-	d.Rows = d.rows()
+	view.Chart = l.SVG()
+	view.Rows = view.rows()
 }
 
 // Dashed reports whether the chart has a dashed part, from the last full bucket to the unfinished
 // one.
-func (d *wholeView) Dashed() bool { return hasDashedPart(d.Window, d.Now) }
+func (view *wholeView) Dashed() bool { return hasDashedPart(view.Window, view.Now) }
 
 func hasDashedPart(w period.Window, values []chart.Value) bool {
 	return w.Partial() && w.OpenIndex > 0 && values[w.OpenIndex-1].OK && values[w.OpenIndex].OK
 }
 
 // Earlier is the heading of the table's column of earlier values, such as "4 weeks before".
-func (d *wholeView) Earlier() string {
-	if d.Window.Grain != period.Day {
+func (view *wholeView) Earlier() string {
+	if view.Window.Grain != period.Day {
 		return "before"
 	}
-	return phrase.Plural(d.Window.WeeksBack(), "week", "weeks") + " before"
+	return phrase.Plural(view.Window.WeeksBack(), "week", "weeks") + " before"
 }
 
 // title describes the chart for people who cannot see it.
-func (d *wholeView) title() string {
-	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Buckets, d.Window.FutureIndex) + ", UTC."
-	if d.Value.OK {
-		text += " " + d.How() + " " + d.Unit.Text(d.Value.V) + "."
+func (view *wholeView) title() string {
+	text := view.Name + " by " + string(view.Window.Grain) + ", " + view.Window.Text(view.Window.Buckets, view.Window.FutureIndex) + ", UTC."
+	if view.Value.OK {
+		text += " " + view.How() + " " + view.Unit.Text(view.Value.V) + "."
 	}
-	if d.Change != "" {
-		text += " " + d.Change + " to the period before."
+	if view.Change != "" {
+		text += " " + view.Change + " to the period before."
 	}
 	return text + " The table below has the values."
 }
 
 // Period returns the period's name for the headline. If the weeks of a month include days of the
 // months before or after, Period also names the first and the last day.
-func (d *wholeView) Period() string {
-	if !d.Window.ExceedsRange(d.Range) {
-		return d.Range.Name
+func (view *wholeView) Period() string {
+	if !view.Window.ExceedsRange(view.Range) {
+		return view.Range.Name
 	}
-	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Buckets, d.Window.FutureIndex)
+	return view.Range.Name + " in whole " + string(view.Window.Grain) + "s, " + view.Window.Text(view.Window.Buckets, view.Window.FutureIndex)
 }
 
 // rows returns the rows of the table, newest bucket first.
-func (d *wholeView) rows() (rows []bucketRow) {
-	w := d.Window
+func (view *wholeView) rows() (rows []bucketRow) {
+	w := view.Window
 	for i := w.FutureIndex - 1; i >= 0; i-- {
 		r := bucketRow{Name: w.Grain.Label(w.Buckets[i]), Open: i >= w.OpenIndex}
 		if w.Grain == period.Day {
 			r.Day = dayText(w.Buckets[i])
 		}
-		now, before := d.Now[i], d.Before[i]
+		now, before := view.Now[i], view.Before[i]
 		if now.OK {
-			r.Now = d.Unit.Text(now.V)
+			r.Now = view.Unit.Text(now.V)
 		}
 		if before.OK {
-			r.Before = d.Unit.Text(before.V)
+			r.Before = view.Unit.Text(before.V)
 		}
 		if now.OK && before.OK && !r.Open { // a bucket that has not ended is not compared with a whole one
 			var sign int
-			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-			r.Good = d.ChangeQuality(sign)
+			r.Change, sign, _ = view.Unit.Change(now.V, before.V)
+			r.Good = view.ChangeQuality(sign)
 		}
 		rows = append(rows, r)
 	}
@@ -139,15 +139,15 @@ func (p pointReads) fullDays(m metric, money series.Money) (now, before chart.Va
 
 // compareFullDays adds the results of fullDays, and the change between them, to the row of the
 // current week or month, the first in the table.
-func (d *wholeView) compareFullDays(now, before chart.Value) {
-	if len(d.Rows) == 0 || !d.Rows[0].Open {
+func (view *wholeView) compareFullDays(now, before chart.Value) {
+	if len(view.Rows) == 0 || !view.Rows[0].Open {
 		return
 	}
-	r := &d.Rows[0]
+	r := &view.Rows[0]
 	var sign int
-	r.Before, r.Part = d.Unit.Text(before.V), d.Unit.Text(now.V)
-	r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-	r.Good = d.ChangeQuality(sign)
+	r.Before, r.Part = view.Unit.Text(before.V), view.Unit.Text(now.V)
+	r.Change, sign, _ = view.Unit.Change(now.V, before.V)
+	r.Good = view.ChangeQuality(sign)
 }
 
 // goalLine returns the line for the first active goal, over the buckets whose values can be

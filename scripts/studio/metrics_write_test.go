@@ -12,9 +12,9 @@ import (
 )
 
 // list returns the records that the API lists at a path.
-func (w *testStudio) list(t *testing.T, path string) []any {
+func (s *testStudio) list(t *testing.T, path string) []any {
 	t.Helper()
-	items, ok := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+path, "").JSON(t)["items"].([]any)
+	items, ok := s.Send(t, s.key, "GET", "/v1/companies/{companyId}"+path, "").JSON(t)["items"].([]any)
 	if !ok {
 		t.Fatal("no list:", path)
 	}
@@ -22,9 +22,9 @@ func (w *testStudio) list(t *testing.T, path string) []any {
 }
 
 // definition returns the metric definition with the given key.
-func (w *testStudio) definition(t *testing.T, key string) map[string]any {
+func (s *testStudio) definition(t *testing.T, key string) map[string]any {
 	t.Helper()
-	for _, item := range w.list(t, "/metrics/definitions") {
+	for _, item := range s.list(t, "/metrics/definitions") {
 		if d := item.(map[string]any); d["key"] == key {
 			return d
 		}
@@ -34,10 +34,10 @@ func (w *testStudio) definition(t *testing.T, key string) map[string]any {
 }
 
 // values returns the stored values of a metric, by day and dimension values.
-func (w *testStudio) values(t *testing.T, key string) map[string]any {
+func (s *testStudio) values(t *testing.T, key string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
-	for _, item := range w.list(t, "/metrics/points?metricKey="+key) {
+	for _, item := range s.list(t, "/metrics/points?metricKey="+key) {
 		p := item.(map[string]any)
 		name := p["ts"].(string)[:10]
 		if dims, ok := p["dims"].(map[string]any); ok {
@@ -53,13 +53,13 @@ func (w *testStudio) values(t *testing.T, key string) map[string]any {
 var undoForm = regexp.MustCompile(`action="(/undo/\d+)"`)
 
 // undo presses the undo button in a page's notice, and returns the page that follows.
-func (w *testStudio) undo(t *testing.T, body string) string {
+func (s *testStudio) undo(t *testing.T, body string) string {
 	t.Helper()
 	action := undoForm.FindStringSubmatch(body)
 	if action == nil {
 		t.Fatal("nothing to undo: ", visibleText(body))
 	}
-	_, after := w.submit(t, action[1], url.Values{"form": {fieldOf(t, body, "form")}})
+	_, after := s.submit(t, action[1], url.Values{"form": {fieldOf(t, body, "form")}})
 	return after
 }
 

@@ -134,8 +134,8 @@ func (s *Studio) fillPage(v *pageRequest) *view {
 	return out
 }
 
-func (v *pageRequest) listIdeas(status client.BroadcastIdeaStatus, label string) *result[client.Page[client.Idea]] {
-	return startCall(v, "broadcast:read", label, bound(v.api.ListBroadcastIdeas, client.ListBroadcastIdeasInput{
+func (pr *pageRequest) listIdeas(status client.BroadcastIdeaStatus, label string) *result[client.Page[client.Idea]] {
+	return startCall(pr, "broadcast:read", label, bound(pr.api.ListBroadcastIdeas, client.ListBroadcastIdeasInput{
 		Status: client.Value(status), Limit: client.Value(ideasPerPage),
 	}))
 }

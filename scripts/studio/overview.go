@@ -104,52 +104,52 @@ func (s *Studio) overview(v *pageRequest) *view {
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
 }
 
-func (v *pageRequest) listDefinitions() *result[client.Page[client.Definition]] {
-	return startCall(v, "metrics:read", "The metrics",
-		bound(v.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
+func (pr *pageRequest) listDefinitions() *result[client.Page[client.Definition]] {
+	return startCall(pr, "metrics:read", "The metrics",
+		bound(pr.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
 }
 
-func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
-	return startCall(v, "context:read", "The brand goals",
-		bound(v.api.ListContextGoals, client.ListContextGoalsInput{Limit: client.Value(200)}))
+func (pr *pageRequest) listGoals() *result[client.Page[client.Goal]] {
+	return startCall(pr, "context:read", "The brand goals",
+		bound(pr.api.ListContextGoals, client.ListContextGoalsInput{Limit: client.Value(200)}))
 }
 
 // startOverviewReads starts the calls that read posts, boards, channels and audits.
-func (v *pageRequest) startOverviewReads(d *overviewData) {
-	d.Posts = startCall(v, "broadcast:read", "The next posts",
-		bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
+func (pr *pageRequest) startOverviewReads(d *overviewData) {
+	d.Posts = startCall(pr, "broadcast:read", "The next posts",
+		bound(pr.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today)),
 			Order: client.Value("asc"), Limit: client.Value(postsReadMax),
 		}))
-	d.Overdue = v.listOverdue("", "", postsReadMax)
-	d.Failed = startCall(v, "broadcast:read", "Posts that failed",
-		bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
+	d.Overdue = pr.listOverdue("", "", postsReadMax)
+	d.Failed = startCall(pr, "broadcast:read", "Posts that failed",
+		bound(pr.api.ListBroadcastPosts, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
 		}))
-	d.Channels = v.listChannels()
-	d.Boards = startCall(v, "plan:read", "The roadmap boards",
-		bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
-	d.Audits = startCall(v, "optimise:read", "The latest audits",
-		bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(20)}))
+	d.Channels = pr.listChannels()
+	d.Boards = startCall(pr, "plan:read", "The roadmap boards",
+		bound(pr.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(100)}))
+	d.Audits = startCall(pr, "optimise:read", "The latest audits",
+		bound(pr.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{Limit: client.Value(20)}))
 }
 
 // readTiles reads the points of as many metrics as the limit on the page's calls allows, and adds a
 // tile for each of these metrics.
-func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
+func (pr *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
-	all = sortedByPins(slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived }), v.pins(v.companyID()))
-	shown := all[:min(len(all), v.callsLeft())]
+	all = sortedByPins(slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived }), pr.pins(pr.companyID()))
+	shown := all[:min(len(all), pr.callsLeft())]
 	d.More -= len(shown)
 	w := d.Range.Window(period.Day, now)
 	last := w.Buckets[len(w.Buckets)-1]
 	from, to := minTime(w.First(), period.Month.Start(now)), maxTime(last, period.Day.Start(now)) // the bar of a goal needs the points of this month
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {
-		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, from, to, true)
+		points[i] = pr.listPoints(m.Name+", by day", m.Key, period.Day, from, to, true)
 	}
-	v.wait()
+	pr.wait()
 	for i, m := range shown {
-		t := tile{metric: m, Failure: points[i].Failure, Pin: v.pinForm(m, "")}
+		t := tile{metric: m, Failure: points[i].Failure, Pin: pr.pinForm(m, "")}
 		inRange := pointsBetween(points[i].Value.Items, w.First(), last)
 		if t.Failure == nil {
 			t.Comparison = m.Compare(inRange, w)

@@ -249,12 +249,12 @@ const reviewTileMax = 100
 
 // readReviewTile starts the call for the tile of reviews. Once the call has ended, finish returns
 // the tile, or nil if the key may not read reviews.
-func (v *pageRequest) readReviewTile() (finish func() *reviewTile) {
-	if !v.may("feedback:read") {
+func (pr *pageRequest) readReviewTile() (finish func() *reviewTile) {
+	if !pr.may("feedback:read") {
 		return func() *reviewTile { return nil }
 	}
-	now := v.Now()
-	read := v.listReviews("The reviews of two weeks", reviewFilter{since: client.Day(now.UTC().AddDate(0, 0, -14))}, reviewTileMax)
+	now := pr.Now()
+	read := pr.listReviews("The reviews of two weeks", reviewFilter{since: client.Day(now.UTC().AddDate(0, 0, -14))}, reviewTileMax)
 	return func() *reviewTile {
 		if read.Failure != nil {
 			return &reviewTile{Failure: read.Failure}
@@ -316,8 +316,8 @@ var pinPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
 func pinCookie(company string) string { return "workspace-pins-" + company }
 
 // pins returns the keys of the metrics that this browser has pinned, in the order of the tiles.
-func (v *pageRequest) pins(company string) (keys []string) {
-	c, err := v.r.Cookie(pinCookie(company))
+func (pr *pageRequest) pins(company string) (keys []string) {
+	c, err := pr.r.Cookie(pinCookie(company))
 	if err != nil || company == "" { // there is no cookie
 		return nil
 	}
@@ -368,17 +368,17 @@ type pinForm struct {
 }
 
 // pinForm returns the button that pins a metric, or nil if the company is unknown.
-func (v *pageRequest) pinForm(m metric, back string) *pinForm {
-	company := v.companyID()
+func (pr *pageRequest) pinForm(m metric, back string) *pinForm {
+	company := pr.companyID()
 	if company == "" {
 		return nil
 	}
-	return &pinForm{company, m.Key, m.Name, slices.Contains(v.pins(company), m.Key), back}
+	return &pinForm{company, m.Key, m.Name, slices.Contains(pr.pins(company), m.Key), back}
 }
 
 // companyID returns the id of the company that was read for the frame, or "" if it is unknown.
-func (v *pageRequest) companyID() string {
-	if company := v.frameData().company; company != nil {
+func (pr *pageRequest) companyID() string {
+	if company := pr.frameData().company; company != nil {
 		return company.Value.ID
 	}
 	return ""

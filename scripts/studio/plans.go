@@ -16,9 +16,9 @@ const (
 	ideaPath  = "/ideas/edit"
 )
 
-func (v *pageRequest) planScreens() recordScreens[client.Plan] {
-	goalsRead, typesRead := v.listGoals(), v.startContentTypes()
-	v.wait()
+func (pr *pageRequest) planScreens() recordScreens[client.Plan] {
+	goalsRead, typesRead := pr.listGoals(), pr.startContentTypes()
+	pr.wait()
 	goals := newReferences(goalsRead, func(g client.Goal) (id, name string) { return g.ID, g.Name.Or("Goal") })
 	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Plan]{
@@ -26,10 +26,10 @@ func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 		deletion: "Its ideas remain. It cannot be undone.",
 		id:       func(p client.Plan) string { return p.ID },
 		get: func(id string) call[client.Plan] {
-			return bound(v.api.GetBroadcastPlan, client.GetBroadcastPlanInput{PlanID: id})
+			return bound(pr.api.GetBroadcastPlan, client.GetBroadcastPlanInput{PlanID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteBroadcastPlan, client.DeleteBroadcastPlanInput{PlanID: id})
+			return bound(pr.api.DeleteBroadcastPlan, client.DeleteBroadcastPlanInput{PlanID: id})
 		},
 		fields: func(p client.Plan) []*field { return planFields(p, goals, types) },
 		save: func(c *formChanges, id string) call[client.Plan] {
@@ -38,11 +38,11 @@ func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 			platforms, cadence, startsAt, endsAt := c.platforms(), c.text("cadence"), c.date("startsAt"), c.date("endsAt")
 			status := enumValue[client.BroadcastPlanStatus](c.text("status"))
 			if id != "" {
-				return bound(v.api.UpdateBroadcastPlan, client.UpdateBroadcastPlanInput{
+				return bound(pr.api.UpdateBroadcastPlan, client.UpdateBroadcastPlanInput{
 					PlanID: id, Name: name, Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 				})
 			}
-			return bound(v.api.CreateBroadcastPlan, client.CreateBroadcastPlanInput{
+			return bound(pr.api.CreateBroadcastPlan, client.CreateBroadcastPlanInput{
 				Name: name.Or(""), Brief: brief, Objective: objective, GoalID: goal, ContentTypeIDs: contentTypes, Audience: audience, Platforms: platforms, Cadence: cadence, StartsAt: startsAt, EndsAt: endsAt, Status: status,
 			})
 		},
@@ -104,10 +104,10 @@ func (c *formChanges) platforms() client.Optional[[]client.BroadcastPlatform] {
 	return client.Value(out)
 }
 
-func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
-	planID := v.r.URL.Query().Get("plan")
-	plansRead, typesRead := v.startPlans(), v.startContentTypes()
-	sources := v.readSources()
+func (pr *pageRequest) ideaScreens() recordScreens[client.Idea] {
+	planID := pr.r.URL.Query().Get("plan")
+	plansRead, typesRead := pr.startPlans(), pr.startContentTypes()
+	sources := pr.readSources()
 	plans := newReferences(plansRead, func(p client.Plan) (id, name string) { return p.ID, p.Name.Or("Plan") })
 	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Idea]{
@@ -118,10 +118,10 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 			return ideasPath(string(i.Status.Or(client.BroadcastIdeaStatusSuggested)), "")
 		},
 		get: func(id string) call[client.Idea] {
-			return bound(v.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id})
+			return bound(pr.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteBroadcastIdea, client.DeleteBroadcastIdeaInput{IdeaID: id})
+			return bound(pr.api.DeleteBroadcastIdea, client.DeleteBroadcastIdeaInput{IdeaID: id})
 		},
 		fields: func(i client.Idea) []*field {
 			plan := plans.choice("planId", "Content plan", "", i.PlanID.Or(""))
@@ -148,25 +148,25 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 				day = client.Value(defaultPostTime(at))
 			}
 			if id != "" {
-				return bound(v.api.UpdateBroadcastIdea, client.UpdateBroadcastIdeaInput{
+				return bound(pr.api.UpdateBroadcastIdea, client.UpdateBroadcastIdeaInput{
 					IdeaID: id, Title: title, Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
 				})
 			}
-			return bound(v.api.CreateBroadcastIdea, client.CreateBroadcastIdeaInput{
+			return bound(pr.api.CreateBroadcastIdea, client.CreateBroadcastIdeaInput{
 				Title: title.Or(""), Summary: summary, Rationale: rationale, PlanID: plan, ContentTypeID: contentType, SourceKind: sourceKind, SourceID: sourceID, Platforms: platforms, SuggestedFor: day,
 			})
 		},
 	}
 }
 
-func (v *pageRequest) startPlans() *result[client.Page[client.Plan]] {
-	return startCall(v, "broadcast:read", "The content plans",
-		bound(v.api.ListBroadcastPlans, client.ListBroadcastPlansInput{Limit: client.Value(100)}))
+func (pr *pageRequest) startPlans() *result[client.Page[client.Plan]] {
+	return startCall(pr, "broadcast:read", "The content plans",
+		bound(pr.api.ListBroadcastPlans, client.ListBroadcastPlansInput{Limit: client.Value(100)}))
 }
 
-func (v *pageRequest) startContentTypes() *result[client.Page[client.ContentType]] {
-	return startCall(v, "context:read", "The content types",
-		bound(v.api.ListContextContentTypes, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}))
+func (pr *pageRequest) startContentTypes() *result[client.Page[client.ContentType]] {
+	return startCall(pr, "context:read", "The content types",
+		bound(pr.api.ListContextContentTypes, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}))
 }
 
 func contentTypeName(t client.ContentType) (id, name string) { return t.ID, t.Name.Or("Content type") }

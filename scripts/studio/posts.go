@@ -53,9 +53,9 @@ func isSent(p client.Post) bool {
 	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
 }
 
-func (v *pageRequest) getPost(id string) *result[client.Post] {
-	return startCall(v, "broadcast:read", "The post",
-		bound(v.api.GetBroadcastPost, client.GetBroadcastPostInput{PostID: id}))
+func (pr *pageRequest) getPost(id string) *result[client.Post] {
+	return startCall(pr, "broadcast:read", "The post",
+		bound(pr.api.GetBroadcastPost, client.GetBroadcastPostInput{PostID: id}))
 }
 
 // postFields returns the form fields for a post on a platform. A post without an id is a new one.
@@ -117,49 +117,49 @@ func (s *Studio) post(v *pageRequest) *view { return v.postPage(nil, nil) }
 
 // postPage shows a post and its form. After a failed write, typed contains the values that the user
 // typed, and refused says why the write failed.
-func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
-	id, q := v.r.PathValue("id"), v.r.URL.Query()
-	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
+func (pr *pageRequest) postPage(typed url.Values, refused *failure) *view {
+	id, q := pr.r.PathValue("id"), pr.r.URL.Query()
+	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: pr.may("broadcast:write")}
 	out := &view{page: "post", place: "Posts", title: "New post", data: d}
 	if typed != nil {
 		d.IdeaID = typed.Get("idea")
-		v.readFrame()
+		pr.readFrame()
 	}
 	if refused != nil {
 		out.status = refused.status()
 	}
-	channels := v.listChannels()
+	channels := pr.listChannels()
 	got, idea, original := &result[client.Post]{}, &result[client.Idea]{}, &result[client.Post]{}
 	copyID := q.Get("copy")
 	if id != "" {
-		got = v.getPost(id)
+		got = pr.getPost(id)
 	} else if copyID != "" {
-		original = v.getPost(copyID)
+		original = pr.getPost(copyID)
 	} else if d.IdeaID != "" {
-		idea = v.getIdea(d.IdeaID)
+		idea = pr.getIdea(d.IdeaID)
 	}
-	v.wait()
+	pr.wait()
 	stored := got.Value
-	last := v.startLastChange(changedRecord{client.ChangeTypePost, stored.ID, string(stored.Status.Or("")), stored.UpdatedAt})
-	v.wait()
+	last := pr.startLastChange(changedRecord{client.ChangeTypePost, stored.ID, string(stored.Status.Or("")), stored.UpdatedAt})
+	pr.wait()
 	d.Last = last()
-	if d.Clock = v.clock(); typed != nil {
+	if d.Clock = pr.clock(); typed != nil {
 		d.Clock = civiltime.ClockOf(typed.Get("zone")) // the time zone in which the time was typed
 	}
 	d.Failure, d.ChannelsFailure = got.Failure, channels.Failure
-	month := v.Now()
+	month := pr.Now()
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
-		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), isSent(stored), attention.Overdue(stored, v.Now())
+		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, pr.Now()).State(), isSent(stored), attention.Overdue(stored, pr.Now())
 		month = stored.ScheduledFor.Or(month)
 		if got.Failure != nil {
 			out.status = got.Failure.status()
 		}
 	}
 	if d.Platform = string(stored.Platform.Or("")); id == "" {
-		d.Platform = platformOf(typed, q, idea.Value, channels.Value.Items, v.Now())
+		d.Platform = platformOf(typed, q, idea.Value, channels.Value.Items, pr.Now())
 	}
-	d.setChannel(channels.Value.Items, v.Now())
+	d.setChannel(channels.Value.Items, pr.Now())
 	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)
 	if id == "" {
 		d.Form.Back = "/posts"
@@ -175,7 +175,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 			d.Idea = &idea.Value
 		}
 		if typed == nil {
-			d.suggest(q.Get("day"), v.Now())
+			d.suggest(q.Get("day"), pr.Now())
 		}
 		if day, err := time.Parse(time.DateOnly, q.Get("day")); err == nil {
 			month = day
@@ -424,16 +424,16 @@ func undoNewPost(stored *result[client.Post]) undo {
 }
 
 // writePost starts the call that creates or changes a post.
-func (v *pageRequest) writePost(in client.UpdateBroadcastPostInput, typed url.Values) *result[client.Post] {
-	return startCall(v, "broadcast:write", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+func (pr *pageRequest) writePost(in client.UpdateBroadcastPostInput, typed url.Values) *result[client.Post] {
+	return startCall(pr, "broadcast:write", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 		if in.PostID != "" {
-			return v.api.UpdateBroadcastPost(ctx, in, append(options, client.IfMatch(typed.Get("etag")))...)
+			return pr.api.UpdateBroadcastPost(ctx, in, append(options, client.IfMatch(typed.Get("etag")))...)
 		}
 		create := client.CreateBroadcastPostInput{
 			Platform: client.BroadcastPlatform(typedField(typed, "platform")), Title: in.Title, Body: in.Body.Or(""), Hashtags: in.Hashtags, Media: picturesToCreate(in.Media),
 			Destination: in.Destination, DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: in.Status, IdeaID: optional(typed.Get("idea")),
 		}
-		return v.api.CreateBroadcastPost(ctx, create, append(options, client.IdempotencyKey(typed.Get("once")))...)
+		return pr.api.CreateBroadcastPost(ctx, create, append(options, client.IdempotencyKey(typed.Get("once")))...)
 	})
 }
 
@@ -465,12 +465,12 @@ func (s *Studio) deletePost(v *pageRequest) *view {
 	return v.redirectWithNotice("/posts", url.Values{"month": {typed.Get("month")}}, notice{Record: typed.Get("record"), Text: "Deleted."})
 }
 
-func (v *pageRequest) getIdea(id string) *result[client.Idea] {
-	return startCall(v, "broadcast:read", "The idea",
-		bound(v.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id}))
+func (pr *pageRequest) getIdea(id string) *result[client.Idea] {
+	return startCall(pr, "broadcast:read", "The idea",
+		bound(pr.api.GetBroadcastIdea, client.GetBroadcastIdeaInput{IdeaID: id}))
 }
 
-func (v *pageRequest) listChannels() *result[client.Page[client.Channel]] {
-	return startCall(v, "broadcast:read", "The channels",
-		bound(v.api.ListBroadcastChannels, client.ListBroadcastChannelsInput{}))
+func (pr *pageRequest) listChannels() *result[client.Page[client.Channel]] {
+	return startCall(pr, "broadcast:read", "The channels",
+		bound(pr.api.ListBroadcastChannels, client.ListBroadcastChannelsInput{}))
 }

@@ -15,23 +15,23 @@ import (
 )
 
 // setTimeZone sets the company's time zone.
-func (w *testStudio) setTimeZone(t *testing.T, name string) {
+func (s *testStudio) setTimeZone(t *testing.T, name string) {
 	t.Helper()
-	if r := w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone":"`+name+`"}`); r.Status != http.StatusOK {
+	if r := s.Send(t, s.key, "PATCH", "/v1/companies/{companyId}", `{"timezone":"`+name+`"}`); r.Status != http.StatusOK {
 		t.Fatalf("status %d, want 200: %s", r.Status, r.Body)
 	}
 }
 
 // createPost creates a post and returns its id.
-func (w *testStudio) createPost(t *testing.T, body string) string {
+func (s *testStudio) createPost(t *testing.T, body string) string {
 	t.Helper()
-	return w.create(t, "/broadcast/posts", body)["id"].(string)
+	return s.create(t, "/broadcast/posts", body)["id"].(string)
 }
 
 // storedPost returns a post as the service stores it.
-func (w *testStudio) storedPost(t *testing.T, id string) map[string]any {
+func (s *testStudio) storedPost(t *testing.T, id string) map[string]any {
 	t.Helper()
-	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/"+id, "").JSON(t)
+	return s.Send(t, s.key, "GET", "/v1/companies/{companyId}/broadcast/posts/"+id, "").JSON(t)
 }
 
 // calendarPosts returns the posts in the calendar on a page, each as "day id".

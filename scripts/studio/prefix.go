@@ -32,24 +32,24 @@ type prefixedResponse struct {
 	sent   bool // the header has already been sent
 }
 
-func (w *prefixedResponse) WriteHeader(status int) {
-	h := w.Header()
-	if target := h.Get("Location"); !w.sent && strings.HasPrefix(target, "/") {
-		h.Set("Location", w.prefix+target)
+func (p *prefixedResponse) WriteHeader(status int) {
+	h := p.Header()
+	if target := h.Get("Location"); !p.sent && strings.HasPrefix(target, "/") {
+		h.Set("Location", p.prefix+target)
 	}
-	w.sent = true
-	w.ResponseWriter.WriteHeader(status)
+	p.sent = true
+	p.ResponseWriter.WriteHeader(status)
 }
 
-func (w *prefixedResponse) Write(text []byte) (int, error) {
-	if !w.sent {
-		w.WriteHeader(http.StatusOK)
+func (p *prefixedResponse) Write(text []byte) (int, error) {
+	if !p.sent {
+		p.WriteHeader(http.StatusOK)
 	}
 	// A file for download, such as a page for visitors, is not a page of the studio.
-	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Content-Disposition") == "" {
-		moved := rootAddress.ReplaceAll(text, []byte(` $1="`+w.prefix+`/$2`))
-		_, err := w.ResponseWriter.Write(moved)
+	if strings.HasPrefix(p.Header().Get("Content-Type"), "text/html") && p.Header().Get("Content-Disposition") == "" {
+		moved := rootAddress.ReplaceAll(text, []byte(` $1="`+p.prefix+`/$2`))
+		_, err := p.ResponseWriter.Write(moved)
 		return len(text), err
 	}
-	return w.ResponseWriter.Write(text)
+	return p.ResponseWriter.Write(text)
 }

@@ -73,45 +73,45 @@ func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path s
 
 // show shows the form of a record. After a failed write, sent contains the values that the user
 // typed, and refused says why the write failed.
-func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
+func (r recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
-		Action: e.path, Noun: e.noun, Scope: e.area + ":write", Deletion: e.deletion, Back: e.back, Place: e.place, New: id == "",
+		Action: r.path, Noun: r.noun, Scope: r.area + ":write", Deletion: r.deletion, Back: r.back, Place: r.place, New: id == "",
 	}
-	out := &view{page: "record", place: e.place, title: "New " + e.noun, data: d}
+	out := &view{page: "record", place: r.place, title: "New " + r.noun, data: d}
 	stored := &result[T]{}
 	if sent != nil {
 		out.status = refused.status()
 		v.readFrame()
 	}
-	back := e.back
+	back := r.back
 	if !d.New {
-		stored = startCall(v, e.area+":read", "The "+e.noun, e.get(id))
+		stored = startCall(v, r.area+":read", "The "+r.noun, r.get(id))
 		v.wait()
 		d.Action += "/" + url.PathEscape(id)
-		d.Failure, back, out.title = stored.Failure, d.Action, "Edit "+e.noun
+		d.Failure, back, out.title = stored.Failure, d.Action, "Edit "+r.noun
 		if d.Failure != nil {
 			out.status = d.Failure.status()
 		} else {
-			d.Back, d.Record = e.listAddress(stored.Value), e.nameOf(stored.Value)
-			if e.facts != nil {
-				d.Facts = e.facts(stored.Value)
+			d.Back, d.Record = r.listAddress(stored.Value), r.nameOf(stored.Value)
+			if r.facts != nil {
+				d.Facts = r.facts(stored.Value)
 			}
-			if e.changedRecord != nil {
-				last := v.startLastChange(e.changedRecord(stored.Value))
+			if r.changedRecord != nil {
+				last := v.startLastChange(r.changedRecord(stored.Value))
 				v.wait()
 				d.Last = last()
 			}
 		}
 	}
-	if e.hidden != nil {
-		d.Hidden = e.hidden(stored.Value)
+	if r.hidden != nil {
+		d.Hidden = r.hidden(stored.Value)
 	}
 	d.Verb = "Save"
-	if e.verb != nil {
-		d.Verb = e.verb(stored.Value)
+	if r.verb != nil {
+		d.Verb = r.verb(stored.Value)
 	}
-	d.Form = newForm("the "+e.noun, back, stored.ETag, v.may(d.Scope), e.fields(stored.Value)...)
+	d.Form = newForm("the "+r.noun, back, stored.ETag, v.may(d.Scope), r.fields(stored.Value)...)
 	if sent != nil {
 		d.Form.restore(sent, refused, !d.New && d.Failure == nil)
 		d.Kept = true
@@ -120,41 +120,41 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 }
 
 // store creates a record, or stores the changes to one.
-func (e recordScreens[T]) store(v *pageRequest) *view {
+func (r recordScreens[T]) store(v *pageRequest) *view {
 	id, sent := v.r.PathValue("id"), v.r.PostForm
 	c := &formChanges{sent: sent}
-	save := e.save(c, id)
+	save := r.save(c, id)
 	if refused := c.check(); refused != nil {
-		return e.show(v, sent, refused)
+		return r.show(v, sent, refused)
 	}
 	if id != "" && !c.anyChanged {
-		return v.finish(e.back, notice{Text: "Nothing was changed."})
+		return v.finish(r.back, notice{Text: "Nothing was changed."})
 	}
 	condition := client.IdempotencyKey(sent.Get("once"))
 	if id != "" {
 		condition = client.IfMatch(sent.Get("etag"))
 	}
-	res := startCall(v, e.area+":write", "Save the "+e.noun, save, condition)
+	res := startCall(v, r.area+":write", "Save the "+r.noun, save, condition)
 	v.wait()
 	if res.Failure != nil {
-		return e.show(v, sent, res.Failure)
+		return r.show(v, sent, res.Failure)
 	}
-	name := e.nameOf(res.Value)
-	msg := notice{Record: name, Text: cmp.Or(e.saved, "Saved."), Undo: e.undoSave(name, id, sent, res.ETag)}
+	name := r.nameOf(res.Value)
+	msg := notice{Record: name, Text: cmp.Or(r.saved, "Saved."), Undo: r.undoSave(name, id, sent, res.ETag)}
 	if id == "" {
-		msg.Undo = e.undoCreate(name, res.Value, res.ETag)
-		if e.afterCreate != nil {
-			if more := e.afterCreate(res.Value, res.ETag, sent); more.Text != "" {
+		msg.Undo = r.undoCreate(name, res.Value, res.ETag)
+		if r.afterCreate != nil {
+			if more := r.afterCreate(res.Value, res.ETag, sent); more.Text != "" {
 				msg = more
 			}
 		}
 	}
-	return v.finish(e.listAddress(res.Value), msg)
+	return v.finish(r.listAddress(res.Value), msg)
 }
 
 // nameOf returns the name of a record: the stored value of its first field.
-func (e recordScreens[T]) nameOf(record T) string {
-	if fields := e.fields(record); len(fields) > 0 {
+func (r recordScreens[T]) nameOf(record T) string {
+	if fields := r.fields(record); len(fields) > 0 {
 		return fields[0].Stored
 	}
 	return ""
@@ -162,57 +162,57 @@ func (e recordScreens[T]) nameOf(record T) string {
 
 // undoSave returns an undo that restores the values that the form had when it was rendered. tag is
 // the record's entity tag after the save.
-func (e recordScreens[T]) undoSave(name, id string, sent url.Values, tag string) undo {
+func (r recordScreens[T]) undoSave(name, id string, sent url.Values, tag string) undo {
 	c := &formChanges{sent: revertedForm(sent)}
-	save := e.save(c, id)
+	save := r.save(c, id)
 	if c.problem != nil || !c.anyChanged {
 		return nil
 	}
-	return undoCall(name, e.area+":write", tag, save)
+	return undoCall(name, r.area+":write", tag, save)
 }
 
 // undoCreate returns an undo that deletes a record that was just created.
-func (e recordScreens[T]) undoCreate(name string, created T, tag string) undo {
-	if e.remove == nil || e.id == nil {
+func (r recordScreens[T]) undoCreate(name string, created T, tag string) undo {
+	if r.remove == nil || r.id == nil {
 		return nil
 	}
-	return undoCall(name, e.area+":write", tag, e.remove(e.id(created)))
+	return undoCall(name, r.area+":write", tag, r.remove(r.id(created)))
 }
 
 // listAddress returns the address of the page that lists a stored record.
-func (e recordScreens[T]) listAddress(record T) string {
-	if e.home == nil {
-		return e.back
+func (r recordScreens[T]) listAddress(record T) string {
+	if r.home == nil {
+		return r.back
 	}
-	return e.home(record)
+	return r.home(record)
 }
 
 // delete deletes a record, unless somebody has changed it since the page was loaded.
-func (e recordScreens[T]) delete(v *pageRequest) *view {
-	if e.remove == nil {
+func (r recordScreens[T]) delete(v *pageRequest) *view {
+	if r.remove == nil {
 		return v.notFound(v)
 	}
 	id := v.r.PathValue("id")
-	res := startCall(v, e.area+":write", "Delete the "+e.noun, e.remove(id), client.IfMatch(v.r.PostForm.Get("etag")))
+	res := startCall(v, r.area+":write", "Delete the "+r.noun, r.remove(id), client.IfMatch(v.r.PostForm.Get("etag")))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:
-		return v.finish(e.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is its current state."})
+		return v.finish(r.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + r.noun + " after you looked, so it was not deleted. This is its current state."})
 	case res.Failure != nil:
-		return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + res.Failure.Text()})
+		return v.finish(r.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + res.Failure.Text()})
 	}
-	return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(e.deleted, "Deleted.")})
+	return v.finish(r.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(r.deleted, "Deleted.")})
 }
 
 // finish redirects to a page of the studio, which then shows the notice. The address of the page
 // may include a query string and the id of a part of the page.
-func (v *pageRequest) finish(address string, msg notice) *view {
+func (pr *pageRequest) finish(address string, msg notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
-		return v.redirectWithNotice("/", nil, msg)
+		return pr.redirectWithNotice("/", nil, msg)
 	}
 	msg.Part = cmp.Or(msg.Part, u.Fragment)
-	return v.redirectWithNotice(u.EscapedPath(), u.Query(), msg)
+	return pr.redirectWithNotice(u.EscapedPath(), u.Query(), msg)
 }
 
 // date returns the new value of a date field, as the time at which that day starts in UTC.

@@ -65,12 +65,12 @@ func (s *Studio) referenceDocument(v *pageRequest) *view {
 	return nil
 }
 
-func (v *pageRequest) fetchDocument() ([]byte, error) {
-	request, err := http.NewRequestWithContext(v.ctx, http.MethodGet, strings.TrimRight(v.BaseURL, "/")+"/openapi.json", http.NoBody)
+func (pr *pageRequest) fetchDocument() ([]byte, error) {
+	request, err := http.NewRequestWithContext(pr.ctx, http.MethodGet, strings.TrimRight(pr.BaseURL, "/")+"/openapi.json", http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: v.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(request)
+	response, err := (&http.Client{Transport: pr.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -137,25 +137,25 @@ func (s *Studio) sendCall(v *pageRequest) *view {
 }
 
 // passOn writes a response of the service without secrets. The browser must not take it for a page.
-func (v *pageRequest) passOn(response client.Response) {
-	h := v.w.Header()
+func (pr *pageRequest) passOn(response client.Response) {
+	h := pr.w.Header()
 	for _, name := range responseHeaders {
 		if value := response.Header.Get(name); value != "" {
-			h.Set(name, v.withoutSecrets(value))
+			h.Set(name, pr.withoutSecrets(value))
 		}
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	if json.Valid(response.Body) {
 		h.Set("Content-Type", "application/json")
 	}
-	v.w.WriteHeader(response.Status)
-	_, _ = io.WriteString(v.w, v.withoutSecrets(string(response.Body))) // ignore the error: the client disconnected
+	pr.w.WriteHeader(response.Status)
+	_, _ = io.WriteString(pr.w, pr.withoutSecrets(string(response.Body))) // ignore the error: the client disconnected
 }
 
 // secretKeyPattern matches a complete secret key. It does not match the prefixes in lists of keys.
 var secretKeyPattern = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
 
 // withoutSecrets removes secret keys from text, because no page may contain one.
-func (v *pageRequest) withoutSecrets(text string) string {
-	return secretKeyPattern.ReplaceAllString(strings.ReplaceAll(text, v.Key, "sk_live_…"), "sk_live_…")
+func (pr *pageRequest) withoutSecrets(text string) string {
+	return secretKeyPattern.ReplaceAllString(strings.ReplaceAll(text, pr.Key, "sk_live_…"), "sk_live_…")
 }

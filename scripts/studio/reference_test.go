@@ -15,13 +15,13 @@ import (
 
 // callOf sends a request as the page of the reference does. The header overrides what the page
 // sends; an empty value leaves a header out.
-func (w *testStudio) callOf(t *testing.T, method, path, body string, header map[string]string) (*http.Response, string) {
+func (s *testStudio) callOf(t *testing.T, method, path, body string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.base+strings.TrimSuffix(localauth.CallPath, "/")+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, s.base+strings.TrimSuffix(localauth.CallPath, "/")+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Origin": w.base, "Sec-Fetch-Site": "same-origin", localauth.CallHeader: w.server.Guard.FormToken(), "Content-Type": "application/json"} {
+	for name, value := range map[string]string{"Origin": s.base, "Sec-Fetch-Site": "same-origin", localauth.CallHeader: s.server.Guard.FormToken(), "Content-Type": "application/json"} {
 		r.Header.Set(name, value)
 	}
 	for name, value := range header {
@@ -29,7 +29,7 @@ func (w *testStudio) callOf(t *testing.T, method, path, body string, header map[
 			r.Header.Del(name)
 		}
 	}
-	response, err := w.browser.Do(r)
+	response, err := s.browser.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,22 +84,22 @@ const (
 
 // readSources reads the records that an idea can come from: the most urgent reviews, the metrics, the
 // latest audits and the items of the boards. A list that the key may not read has no choices.
-func (v *pageRequest) readSources() references {
+func (pr *pageRequest) readSources() references {
 	out := references{names: map[string]string{}}
-	reviews := v.listReviews("The reviews", reviewFilter{}, sourceReviews)
-	metrics := startCall(v, "metrics:read", "The metrics",
-		bound(v.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
-	audits := startCall(v, "optimise:read", "The audits",
-		bound(v.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{}))
-	boards := startCall(v, "plan:read", "The boards",
-		bound(v.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(sourceBoards)}))
-	v.wait()
+	reviews := pr.listReviews("The reviews", reviewFilter{}, sourceReviews)
+	metrics := startCall(pr, "metrics:read", "The metrics",
+		bound(pr.api.ListMetricDefinitions, client.ListMetricDefinitionsInput{Limit: client.Value(200)}))
+	audits := startCall(pr, "optimise:read", "The audits",
+		bound(pr.api.ListOptimiseAudits, client.ListOptimiseAuditsInput{}))
+	boards := startCall(pr, "plan:read", "The boards",
+		bound(pr.api.ListPlanBoards, client.ListPlanBoardsInput{Limit: client.Value(sourceBoards)}))
+	pr.wait()
 	var items []*result[client.Page[client.Item]]
 	for _, board := range boards.Value.Items {
-		items = append(items, startCall(v, "plan:read", "The items",
-			bound(v.api.ListPlanItems, client.ListPlanItemsInput{BoardID: board.ID, Limit: client.Value(200)})))
+		items = append(items, startCall(pr, "plan:read", "The items",
+			bound(pr.api.ListPlanItems, client.ListPlanItemsInput{BoardID: board.ID, Limit: client.Value(200)})))
 	}
-	v.wait()
+	pr.wait()
 	out.add("Review: ", addressed(reviews, func(f client.Feedback) (id, name string) { return f.ID, reviewName(f) }))
 	out.add("Metric: ", addressed(metrics, func(m client.Definition) (id, name string) { return m.ID, m.Name.Or(m.Key) }))
 	out.add("Audit: ", addressed(audits, func(a client.AuditSummary) (id, name string) { return a.ID, cmp.Or(a.RootURL.Or(""), "Audit") }))

@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-func (v *pageRequest) getReview(id string) *result[client.Feedback] {
-	return startCall(v, "feedback:read", "The review",
-		bound(v.api.GetFeedback, client.GetFeedbackInput{FeedbackID: id}))
+func (pr *pageRequest) getReview(id string) *result[client.Feedback] {
+	return startCall(pr, "feedback:read", "The review",
+		bound(pr.api.GetFeedback, client.GetFeedbackInput{FeedbackID: id}))
 }
 
 // isLocked reports whether the reply can no longer change.
@@ -64,36 +64,36 @@ type unsavedReply struct {
 }
 
 // reviewsPage shows the inbox. After a failed write, it shows the typed text again.
-func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
-	q := v.r.URL.Query()
+func (pr *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
+	q := pr.r.URL.Query()
 	if t != nil {
-		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // ignore the error: an invalid query string shows the default list
-		v.readFrame()
+		q, _ = url.ParseQuery(pr.r.PostForm.Get("back")) // ignore the error: an invalid query string shows the default list
+		pr.readFrame()
 	}
-	d := &reviewsData{inbox: inboxOf(q), MayWrite: v.may("feedback:write")}
+	d := &reviewsData{inbox: inboxOf(q), MayWrite: pr.may("feedback:write")}
 	if id == "" {
 		id = q.Get("id")
 	}
 	d.Chosen = id != ""
-	d.inbox.read(v)
-	kit := startCall(v, "context:read", "The brand's voice", v.api.GetContextBrandKit)
+	d.inbox.read(pr)
+	kit := startCall(pr, "context:read", "The brand's voice", pr.api.GetContextBrandKit)
 	var review *result[client.Feedback]
 	if d.Chosen {
-		review = v.getReview(id)
+		review = pr.getReview(id)
 	}
-	v.wait()
-	d.readMore(v)
-	d.buildRows(id, v.clock())
+	pr.wait()
+	d.readMore(pr)
+	d.buildRows(id, pr.clock())
 	last := func() *lastChange { return nil }
 	if d.Chosen && review.Failure == nil {
-		last = v.startLastChange(changedReview(review.Value))
-		v.wait()
+		last = pr.startLastChange(changedReview(review.Value))
+		pr.wait()
 	}
 	if !d.Chosen && len(d.Rows) > 0 {
-		last = v.startLastChange(changedReview(d.Rows[0].Feedback))
-		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
+		last = pr.startLastChange(changedReview(d.Rows[0].Feedback))
+		review = pr.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
-		v.wait()
+		pr.wait()
 	}
 	d.Last = last()
 	d.setBrandKit(kit)
@@ -101,7 +101,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	if review != nil {
 		d.choose(review, q.Get("next"))
 		d.Stayed = q.Has("next")
-		d.restoreUndoneReply(v.notices.get(q.Get("done")))
+		d.restoreUndoneReply(pr.notices.get(q.Get("done")))
 		if review.Failure != nil && d.Chosen {
 			out.status = review.Failure.status()
 		}

@@ -39,8 +39,8 @@ var tabActions = map[string][]string{
 }
 
 // Actions returns the actions that the list offers for the ticked reviews.
-func (b *inbox) Actions() (out []reviewAction) {
-	offered, special := tabActions[b.Tab.ID]
+func (box *inbox) Actions() (out []reviewAction) {
+	offered, special := tabActions[box.Tab.ID]
 	if !special {
 		offered = []string{"skip", "approve", "review"}
 	}
@@ -113,8 +113,8 @@ func reviewStep(id, seen string, action reviewAction) step {
 
 // setReply starts the call that changes a reply. The call fails if the review's entity tag no
 // longer equals the parameter tag.
-func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
-	return startCall(v, "feedback:write", "The reply", bound(v.api.UpdateFeedbackReply, in), client.IfMatch(tag))
+func (pr *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
+	return startCall(pr, "feedback:write", "The reply", bound(pr.api.UpdateFeedbackReply, in), client.IfMatch(tag))
 }
 
 // restoreReplyStep returns a step that restores an earlier reply. It returns nil if the earlier

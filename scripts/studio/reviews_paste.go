@@ -52,9 +52,9 @@ const (
 func (s *Studio) pasteReviews(v *pageRequest) *view { return v.pastePage(url.Values{}) }
 
 // pastePage shows the form for pasted reviews.
-func (v *pageRequest) pastePage(sent url.Values) *view {
+func (pr *pageRequest) pastePage(sent url.Values) *view {
 	return &view{page: "paste", place: "Reviews", title: "Paste reviews", data: &pasteData{
-		Text: sent.Get("reviews"), Source: sent.Get("source"), IdempotencyKey: newIdempotencyKey(), MayWrite: v.may("feedback:write"),
+		Text: sent.Get("reviews"), Source: sent.Get("source"), IdempotencyKey: newIdempotencyKey(), MayWrite: pr.may("feedback:write"),
 		Sources: []client.FeedbackSource{client.FeedbackSourceGooglePlay, client.FeedbackSourceAppStore, client.FeedbackSourceReddit},
 	}}
 }

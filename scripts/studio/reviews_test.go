@@ -20,15 +20,15 @@ import (
 const typedText = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
 
 // answer opens a review and submits its form.
-func (w *testStudio) answer(t *testing.T, id, text, action string, beforeSubmit func()) (status int, body string) {
+func (s *testStudio) answer(t *testing.T, id, text, action string, beforeSubmit func()) (status int, body string) {
 	t.Helper()
-	form := fields(t, w.page(t, "/reviews?id="+id), "answer")
+	form := fields(t, s.page(t, "/reviews?id="+id), "answer")
 	if beforeSubmit != nil {
 		beforeSubmit()
 	}
 	form.Set("body", strings.ReplaceAll(text, "\n", "\r\n")) // browsers send line breaks as \r\n
 	form.Set("action", action)
-	return w.submit(t, "/reviews/"+id, form)
+	return s.submit(t, "/reviews/"+id, form)
 }
 
 // Ensure each button of the form stores the status that it stands for. The page then shows a notice
@@ -263,9 +263,9 @@ func bulkPath(t *testing.T, body string) string {
 }
 
 // tickedForm returns the form of the inbox with every review ticked.
-func (w *testStudio) tickedForm(t *testing.T, path, action string) url.Values {
+func (s *testStudio) tickedForm(t *testing.T, path, action string) url.Values {
 	t.Helper()
-	page := w.page(t, path)
+	page := s.page(t, path)
 	form := fields(t, page, "list")
 	form["review"] = checkboxValues(page)
 	form.Set("action", action)

@@ -54,13 +54,13 @@ func (s *Studio) addSiteScreens(page, handle func(string, func(*pageRequest) *vi
 	addRecordScreens(page, "/sites/{site}/goals", (*pageRequest).siteGoalScreens)
 }
 
-func (v *pageRequest) listSites() *result[client.Page[client.Site]] {
-	return startCall(v, "optimise:read", "The sites", bound(v.api.ListOptimiseSites, client.ListOptimiseSitesInput{}))
+func (pr *pageRequest) listSites() *result[client.Page[client.Site]] {
+	return startCall(pr, "optimise:read", "The sites", bound(pr.api.ListOptimiseSites, client.ListOptimiseSitesInput{}))
 }
 
-func (v *pageRequest) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
+func (pr *pageRequest) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
 	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsPerPage), SiteID: optional(site), Cursor: optional(cursor)}
-	return startCall(v, "optimise:read", "The audits, newest first", bound(v.api.ListOptimiseAudits, in))
+	return startCall(pr, "optimise:read", "The audits, newest first", bound(pr.api.ListOptimiseAudits, in))
 }
 
 func (s *Studio) sites(v *pageRequest) *view {
@@ -144,17 +144,17 @@ func (d *sitesData) Chart() template.HTML {
 }
 
 // siteScreens returns the screens that create, edit and delete sites.
-func (v *pageRequest) siteScreens() recordScreens[client.Site] {
+func (pr *pageRequest) siteScreens() recordScreens[client.Site] {
 	sitePath := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
 	return recordScreens[client.Site]{
 		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: sitePath,
 		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
 		id:       func(s client.Site) string { return s.ID },
 		get: func(id string) call[client.Site] {
-			return bound(v.api.GetOptimiseSite, client.GetOptimiseSiteInput{SiteID: id})
+			return bound(pr.api.GetOptimiseSite, client.GetOptimiseSiteInput{SiteID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteOptimiseSite, client.DeleteOptimiseSiteInput{SiteID: id})
+			return bound(pr.api.DeleteOptimiseSite, client.DeleteOptimiseSiteInput{SiteID: id})
 		},
 		fields: func(s client.Site) []*field {
 			return []*field{
@@ -173,11 +173,11 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 		save: func(c *formChanges, id string) call[client.Site] {
 			name, domains, zone, active := c.requiredText("name"), c.list("domains"), c.text("timezone"), c.flag("active")
 			if id != "" {
-				return bound(v.api.UpdateOptimiseSite, client.UpdateOptimiseSiteInput{
+				return bound(pr.api.UpdateOptimiseSite, client.UpdateOptimiseSiteInput{
 					SiteID: id, Name: name, Domains: domains, Timezone: zone, Active: active,
 				})
 			}
-			return bound(v.api.CreateOptimiseSite, client.CreateOptimiseSiteInput{
+			return bound(pr.api.CreateOptimiseSite, client.CreateOptimiseSiteInput{
 				Name: name.Or(""), Domains: domains, Timezone: zone, Active: active,
 			})
 		},
@@ -186,17 +186,17 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 
 // siteGoalScreens returns the screens that create, edit and delete goals of a site. The address
 // contains the site's id.
-func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
-	site := v.r.PathValue("site")
+func (pr *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
+	site := pr.r.PathValue("site")
 	return recordScreens[client.SiteGoal]{
 		place: "Sites", noun: "goal", area: "optimise", path: "/sites/" + url.PathEscape(site) + "/goals", back: "/sites?" + url.Values{"site": {site}}.Encode(),
 		deletion: "The site stays. It cannot be undone.",
 		id:       func(g client.SiteGoal) string { return g.ID },
 		get: func(id string) call[client.SiteGoal] {
-			return bound(v.api.GetOptimiseGoal, client.GetOptimiseGoalInput{SiteID: site, GoalID: id})
+			return bound(pr.api.GetOptimiseGoal, client.GetOptimiseGoalInput{SiteID: site, GoalID: id})
 		},
 		remove: func(id string) call[client.Deleted] {
-			return bound(v.api.DeleteOptimiseGoal, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id})
+			return bound(pr.api.DeleteOptimiseGoal, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id})
 		},
 		fields: siteGoalFields,
 		save: func(c *formChanges, id string) call[client.SiteGoal] {
@@ -204,11 +204,11 @@ func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 			kind, match := enumValue[client.OptimiseGoalKind](c.text("kind")), enumValue[client.OptimiseGoalMatch](c.text("matchType"))
 			value, order := c.decimal("value"), c.integer("order")
 			if id != "" {
-				return bound(v.api.UpdateOptimiseGoal, client.UpdateOptimiseGoalInput{
+				return bound(pr.api.UpdateOptimiseGoal, client.UpdateOptimiseGoalInput{
 					SiteID: site, GoalID: id, Name: name, Kind: kind, MatchType: match, Pattern: pattern, Value: value, Order: order, Active: active,
 				})
 			}
-			return bound(v.api.CreateOptimiseGoal, client.CreateOptimiseGoalInput{
+			return bound(pr.api.CreateOptimiseGoal, client.CreateOptimiseGoalInput{
 				SiteID: site, Name: name.Or(""), Kind: client.OptimiseGoalKind(typedField(c.sent, "kind")),
 				MatchType: client.OptimiseGoalMatch(typedField(c.sent, "matchType")), Pattern: pattern.Or(""), Value: value, Order: order, Active: active,
 			})

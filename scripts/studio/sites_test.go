@@ -12,9 +12,9 @@ import (
 )
 
 // createAudit stores an audit and returns its id.
-func (w *testStudio) createAudit(t *testing.T, site, day string, seo int, findings string) string {
+func (s *testStudio) createAudit(t *testing.T, site, day string, seo int, findings string) string {
 	t.Helper()
-	return w.create(t, "/optimise/audits", fmt.Sprintf(`{"rootUrl":"https://a.example","siteId":%q,"startedAt":"%sT08:00:00Z","scoreSeo":%d,"scoreAeo":50,"findings":%s}`, site, day, seo, findings))["id"].(string)
+	return s.create(t, "/optimise/audits", fmt.Sprintf(`{"rootUrl":"https://a.example","siteId":%q,"startedAt":"%sT08:00:00Z","scoreSeo":%d,"scoreAeo":50,"findings":%s}`, site, day, seo, findings))["id"].(string)
 }
 
 const oldFindings = `[{"url":"https://a.example/","score":90,"findings":[{"rule":"title","severity":"low","text":"The title is long."}]},

@@ -102,18 +102,18 @@ func (s *firstStepsState) setShown(shown, over bool) {
 // hidden the list.
 const firstStepsHiddenCookie = "workspace_start_hidden"
 
-func (v *pageRequest) hasHiddenFirstSteps() bool {
-	company := v.frameData().company
-	return slices.ContainsFunc(v.r.CookiesNamed(firstStepsHiddenCookie), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
+func (pr *pageRequest) hasHiddenFirstSteps() bool {
+	company := pr.frameData().company
+	return slices.ContainsFunc(pr.r.CookiesNamed(firstStepsHiddenCookie), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
 }
 
 // setFirstStepsHidden hides the list of a company, or shows it again if id is empty.
-func (v *pageRequest) setFirstStepsHidden(id string) {
-	c := &http.Cookie{Name: firstStepsHiddenCookie, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.shared, MaxAge: int((365 * 24 * time.Hour).Seconds())}
+func (pr *pageRequest) setFirstStepsHidden(id string) {
+	c := &http.Cookie{Name: firstStepsHiddenCookie, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: pr.shared, MaxAge: int((365 * 24 * time.Hour).Seconds())}
 	if id == "" {
 		c.MaxAge = -1
 	}
-	http.SetCookie(v.w, c)
+	http.SetCookie(pr.w, c)
 }
 
 // hideFirstSteps hides the list of first steps in this browser.
@@ -129,9 +129,9 @@ func (s *Studio) hideFirstSteps(v *pageRequest) *view {
 // startFirstSteps starts the calls that find out which first steps are done. Once the calls have
 // ended, list returns the list, or nil if the overview does not show it. A company that already has
 // metrics, a board, reviews and posts never sees it.
-func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
-	s, frame := &v.Studio.firstSteps, v.frameData()
-	if s.isOver() || v.hasHiddenFirstSteps() {
+func (pr *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
+	s, frame := &pr.Studio.firstSteps, pr.frameData()
+	if s.isOver() || pr.hasHiddenFirstSteps() {
 		return func() *startData { return nil }
 	}
 	unknown := map[string]bool{}
@@ -154,16 +154,16 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 	}
 	var reads []func()
 	if !s.isDone("reviews") && !unknown["reviews"] {
-		reviews := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
+		reviews := pr.listReviews("Whether there are reviews", reviewFilter{}, 1)
 		reads = append(reads, func() { mark("reviews", len(reviews.Value.Items) > 0, reviews.Failure) })
 	}
 	if !s.isDone("post") && !unknown["post"] {
-		posts := startCall(v, "broadcast:read", "Whether there are posts",
-			bound(v.api.ListBroadcastPosts, client.ListBroadcastPostsInput{Limit: client.Value(1)}))
+		posts := startCall(pr, "broadcast:read", "Whether there are posts",
+			bound(pr.api.ListBroadcastPosts, client.ListBroadcastPostsInput{Limit: client.Value(1)}))
 		reads = append(reads, func() { mark("post", len(posts.Value.Items) > 0, posts.Failure) })
 	}
 	if !s.isDone("voice") {
-		kit := startCall(v, "context:read", "The brand's voice", v.api.GetContextBrandKit)
+		kit := startCall(pr, "context:read", "The brand's voice", pr.api.GetContextBrandKit)
 		reads = append(reads, func() {
 			b, failed := kit.Value, kit.Failure
 			if failed != nil && failed.Status == http.StatusNotFound {
@@ -172,11 +172,11 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			mark("voice", len(b.VoiceTone.Or(nil)) > 0 || b.VoiceGuidelines.Or("") != "" || len(b.VoiceExamples.Or(nil)) > 0, failed)
 		})
 	}
-	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave one call for the first tile; keys that the studio itself creates are noted without this call
-		keys := startCall(v, "keys:read", "The keys",
-			bound(v.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
+	if !s.isDone("ci", "agent") && pr.SaveSecret != nil && pr.callsLeft() > min(1, len(definitions.Value.Items)) { // leave one call for the first tile; keys that the studio itself creates are noted without this call
+		keys := startCall(pr, "keys:read", "The keys",
+			bound(pr.api.ListKeys, client.ListKeysInput{Limit: client.Value(200)}))
 		reads = append(reads, func() {
-			v.markKeys(keys.Value.Items...)
+			pr.markKeys(keys.Value.Items...)
 			unknown["ci"], unknown["agent"] = keys.Failure != nil, keys.Failure != nil
 		})
 	}
@@ -188,33 +188,33 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			s.setShown(false, true)
 			return nil
 		}
-		return v.listFirstSteps(unknown)
+		return pr.listFirstSteps(unknown)
 	}
 }
 
 // markKeys marks the steps that are done because these keys exist.
-func (v *pageRequest) markKeys(keys ...client.Key) {
+func (pr *pageRequest) markKeys(keys ...client.Key) {
 	for step, scopes := range map[string][2]string{"ci": {"metrics:write", "keys:write"}, "agent": {"feedback:draft", "feedback:write"}} {
-		v.Studio.firstSteps.mark(step, slices.ContainsFunc(keys, func(k client.Key) bool { return v.isOtherKeyWith(k, scopes[0], scopes[1]) }))
+		pr.Studio.firstSteps.mark(step, slices.ContainsFunc(keys, func(k client.Key) bool { return pr.isOtherKeyWith(k, scopes[0], scopes[1]) }))
 	}
 }
 
 // isOtherKeyWith reports whether k is in use, is not the studio's own key, and has the first of the
 // given scopes but not the second.
-func (v *pageRequest) isOtherKeyWith(k client.Key, with, without string) bool {
-	return stateOf(k, v.Now()) == "in use" && (v.key == nil || k.ID != v.key.ID) && k.Allows(with) && !k.Allows(without)
+func (pr *pageRequest) isOtherKeyWith(k client.Key, with, without string) bool {
+	return stateOf(k, pr.Now()) == "in use" && (pr.key == nil || k.ID != pr.key.ID) && k.Allows(with) && !k.Allows(without)
 }
 
 // listFirstSteps returns the steps that the studio's key allows and whose state is known. It
 // returns nil if all of them are done.
-func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
-	out := &startData{Company: v.frameData().company.Value.ID}
+func (pr *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
+	out := &startData{Company: pr.frameData().company.Value.ID}
 	for _, s := range startSteps {
 		step := s.step
-		if unknown[step.ID] || !v.may(s.scope) || s.scope == "keys:write" && v.SaveSecret == nil {
+		if unknown[step.ID] || !pr.may(s.scope) || s.scope == "keys:write" && pr.SaveSecret == nil {
 			continue
 		}
-		if step.Done = v.Studio.firstSteps.isDone(step.ID); step.Done {
+		if step.Done = pr.Studio.firstSteps.isDone(step.ID); step.Done {
 			out.Done++
 		} else if out.Next == "" {
 			out.Next = step.ID
@@ -222,9 +222,9 @@ func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
 		out.Steps = append(out.Steps, step)
 	}
 	if out.Next == "" {
-		v.Studio.firstSteps.setShown(false, len(out.Steps) > 0)
+		pr.Studio.firstSteps.setShown(false, len(out.Steps) > 0)
 		return nil
 	}
-	v.Studio.firstSteps.setShown(true, false)
+	pr.Studio.firstSteps.setShown(true, false)
 	return out
 }

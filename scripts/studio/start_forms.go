@@ -37,21 +37,21 @@ func (s *Studio) firstBoard(v *pageRequest) *view { return v.firstBoardPage(nil,
 
 // firstBoardPage shows the form for a first board. After a failed write, sent contains the typed
 // values.
-func (v *pageRequest) firstBoardPage(sent url.Values, refused *failure) *view {
+func (pr *pageRequest) firstBoardPage(sent url.Values, refused *failure) *view {
 	fields := []*field{{Name: "name", Label: "Name", Kind: "text", Required: true, Suggested: "Roadmap"}}
 	for _, c := range boardColumns {
 		fields = append(fields, &field{Name: c.id, Label: c.label, Kind: "list", Hint: c.hint})
 	}
-	return v.startPage("Roadmap", "A first roadmap", sent, refused, &startForm{
+	return pr.startPage("Roadmap", "A first roadmap", sent, refused, &startForm{
 		Intro:  "Your roadmap starts with four columns. Columns without items are not shown to visitors. Nobody sees anything before you publish.",
-		Action: "/start/board", Verb: "Create the roadmap", Scope: "plan:write", Form: newForm("the board", "/roadmap", "", v.may("plan:write"), fields...),
+		Action: "/start/board", Verb: "Create the roadmap", Scope: "plan:write", Form: newForm("the board", "/roadmap", "", pr.may("plan:write"), fields...),
 	})
 }
 
-func (v *pageRequest) startPage(place, title string, sent url.Values, refused *failure, d *startForm) *view {
+func (pr *pageRequest) startPage(place, title string, sent url.Values, refused *failure, d *startForm) *view {
 	out := &view{page: "start", place: place, title: title, data: d}
 	if sent != nil {
-		v.readFrame()
+		pr.readFrame()
 		out.status = refused.status()
 		d.Form.restore(sent, refused, false)
 	}
@@ -112,7 +112,7 @@ func (s *Studio) firstNumber(v *pageRequest) *view { return v.firstNumberPage(ni
 // numberUnits are the units that the form for a first number offers.
 var numberUnits = []client.MetricsUnit{client.MetricsUnitCount, client.MetricsUnitCurrencyMinor, client.MetricsUnitRatio, client.MetricsUnitDurationMs}
 
-func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
+func (pr *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 	unitNames := func(all []client.MetricsUnit) (out []string) {
 		for _, u := range all {
 			out = append(out, string(u))
@@ -127,11 +127,11 @@ func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationLast), string(client.MetricsAggregationAvg)},
 			Labels:  map[string]string{string(client.MetricsAggregationSum): "all days added up, as for sign-ups", string(client.MetricsAggregationLast): "that of its last day, as for customers", string(client.MetricsAggregationAvg): "the average of its days, as for a rating"}},
 		{Name: "currency", Label: "Currency", Kind: "text", Hint: "Only for money. Three letters, such as EUR."},
-		{Name: "values", Label: "Values", Kind: "list", Required: true, Hint: firstValuesHint(v.Now())},
+		{Name: "values", Label: "Values", Kind: "list", Required: true, Hint: firstValuesHint(pr.Now())},
 	}
-	return v.startPage("Metrics", "A first number", sent, refused, &startForm{
+	return pr.startPage("Metrics", "A first number", sent, refused, &startForm{
 		Intro:  "Two or more days become a chart. Later, a program can push the values.",
-		Action: "/start/number", Verb: "Create the chart", Scope: "metrics:write", Form: newForm("the metric", "/metrics", "", v.may("metrics:write"), fields...),
+		Action: "/start/number", Verb: "Create the chart", Scope: "metrics:write", Form: newForm("the metric", "/metrics", "", pr.may("metrics:write"), fields...),
 	})
 }
 

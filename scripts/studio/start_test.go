@@ -14,9 +14,9 @@ import (
 )
 
 // fillAndSubmit opens a form, sets the given fields as a browser would, and sends it.
-func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set map[string]string) (body string) {
+func (s *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set map[string]string) (body string) {
 	t.Helper()
-	form := fields(t, w.page(t, path), id)
+	form := fields(t, s.page(t, path), id)
 	for name := range form {
 		if field, ok := strings.CutPrefix(name, "was."); ok {
 			form.Set(field, form.Get(name))
@@ -25,7 +25,7 @@ func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set ma
 	for name, value := range set {
 		form.Set(name, value)
 	}
-	status, body := w.submitRead(t, action, id, form)
+	status, body := s.submitRead(t, action, id, form)
 	if status != http.StatusOK {
 		t.Fatalf("%s: status %d, want 200: %s", action, status, visibleText(body))
 	}
@@ -33,12 +33,12 @@ func (w *testStudio) fillAndSubmit(t *testing.T, path, id, action string, set ma
 }
 
 // submitRead sends a form and, if the response shows how the values were understood, sends it again.
-func (w *testStudio) submitRead(t *testing.T, action, id string, form url.Values) (status int, body string) {
+func (s *testStudio) submitRead(t *testing.T, action, id string, form url.Values) (status int, body string) {
 	t.Helper()
-	status, body = w.submit(t, action, form)
+	status, body = s.submit(t, action, form)
 	if strings.Contains(body, `name="understood"`) {
 		form.Set("understood", fields(t, body, id).Get("understood"))
-		status, body = w.submit(t, action, form)
+		status, body = s.submit(t, action, form)
 	}
 	return status, body
 }

@@ -168,14 +168,14 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 const waitMax = 10 * time.Minute
 
 // waitForPage loads a page until it has the text, and returns it.
-func (w *testStudio) waitForPage(t *testing.T, path, text string) string {
+func (s *testStudio) waitForPage(t *testing.T, path, text string) string {
 	t.Helper()
 	for deadline := time.Now().Add(waitMax); ; time.Sleep(10 * time.Millisecond) {
-		body := w.page(t, path)
+		body := s.page(t, path)
 		if strings.Contains(body, text) {
 			return body
 		}
-		w.Clock.Advance(time.Second) // so that no quota is exceeded
+		s.Clock.Advance(time.Second) // so that no quota is exceeded
 		if time.Now().After(deadline) {
 			t.Fatalf("%s has no %q after %s: %s", path, text, waitMax, visibleText(body))
 		}
@@ -231,9 +231,9 @@ func startStudio(t *testing.T, s *apitest.Service, key string, wrapTransport fun
 	return w
 }
 
-func (w *testStudio) get(t *testing.T, path string) (status int, body string) {
+func (s *testStudio) get(t *testing.T, path string) (status int, body string) {
 	t.Helper()
-	r, err := w.browser.Get(w.base + path)
+	r, err := s.browser.Get(s.base + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,9 +251,9 @@ func read(t *testing.T, r *http.Response) string {
 }
 
 // page returns the body of a page, which must contain all of the given texts.
-func (w *testStudio) page(t *testing.T, path string, texts ...string) string {
+func (s *testStudio) page(t *testing.T, path string, texts ...string) string {
 	t.Helper()
-	status, body := w.get(t, path)
+	status, body := s.get(t, path)
 	if status != http.StatusOK {
 		t.Errorf("%s: status %d, want 200", path, status)
 	}
@@ -306,30 +306,30 @@ func fields(t *testing.T, body, form string) url.Values {
 }
 
 // submit sends a form as a browser does, follows its redirect, and returns the page.
-func (w *testStudio) submit(t *testing.T, path string, form url.Values) (status int, body string) {
+func (s *testStudio) submit(t *testing.T, path string, form url.Values) (status int, body string) {
 	t.Helper()
-	response := w.send(t, path, form)
+	response := s.send(t, path, form)
 	return response.StatusCode, read(t, response)
 }
 
 // submitRedirect sends a form and returns the address to which the studio redirects the browser.
-func (w *testStudio) submitRedirect(t *testing.T, path string, form url.Values) string {
+func (s *testStudio) submitRedirect(t *testing.T, path string, form url.Values) string {
 	t.Helper()
-	response := w.send(t, path, form)
+	response := s.send(t, path, form)
 	read(t, response)
 	return response.Request.URL.String()
 }
 
-func (w *testStudio) send(t *testing.T, path string, form url.Values) *http.Response {
+func (s *testStudio) send(t *testing.T, path string, form url.Values) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Origin", w.base)
+	r.Header.Set("Origin", s.base)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	response, err := w.browser.Do(r)
+	response, err := s.browser.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func (w *testStudio) send(t *testing.T, path string, form url.Values) *http.Resp
 }
 
 // addReview imports one review and returns its id.
-func (w *testStudio) addReview(t *testing.T, id string, more demo.Record) string {
+func (s *testStudio) addReview(t *testing.T, id string, more demo.Record) string {
 	t.Helper()
 	record := demo.Record{
 		"id": "fbk_" + id, "source": "google_play", "kind": "review", "externalId": id, "title": "Title " + id, "body": "Body " + id,
@@ -346,14 +346,14 @@ func (w *testStudio) addReview(t *testing.T, id string, more demo.Record) string
 	for k, v := range more {
 		record[k] = v
 	}
-	demotest.Load(t, w.Service, demo.Line{Type: "feedback", Record: record})
+	demotest.Load(t, s.Service, demo.Line{Type: "feedback", Record: record})
 	return "fbk_" + id
 }
 
 // storedReview returns a review as the service stores it.
-func (w *testStudio) storedReview(t *testing.T, id string) map[string]any {
+func (s *testStudio) storedReview(t *testing.T, id string) map[string]any {
 	t.Helper()
-	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
+	return s.Send(t, s.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
 // recordDiff returns how a record differs from want. It ignores properties that are not in want. A
@@ -518,11 +518,11 @@ func TestScopesOfAreas(t *testing.T) {
 // scopes.
 type noCurrentKeyTransport struct{ next http.RoundTripper }
 
-func (h noCurrentKeyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (n noCurrentKeyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/keys/current") {
 		return refusal(http.StatusNotFound, "not_found", "no such operation")(r), nil
 	}
-	return h.next.RoundTrip(r)
+	return n.next.RoundTrip(r)
 }
 
 // Ensure no response or log contains the key or the token. The token is only in the address that

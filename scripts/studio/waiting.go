@@ -58,11 +58,11 @@ func (b *badge) set(text string, now time.Time, writes int) {
 }
 
 // readWaiting starts the calls that list the reviews that wait for a reply.
-func (v *pageRequest) readWaiting() {
-	k := v.frameData()
-	k.writes = v.badge.writeCount()
-	k.needsReview = v.listReviews("Replies to approve", reviewFilter{status: client.FeedbackReplyStatusNeedsReview}, waitingMax)
-	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
+func (pr *pageRequest) readWaiting() {
+	k := pr.frameData()
+	k.writes = pr.badge.writeCount()
+	k.needsReview = pr.listReviews("Replies to approve", reviewFilter{status: client.FeedbackReplyStatusNeedsReview}, waitingMax)
+	k.noReply = pr.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
 }
 
 // waitingBadge returns the text of the badge in the sidebar. pending is true if the reviews have to
@@ -96,15 +96,15 @@ func (s *Studio) badgeFragment(v *pageRequest) *view {
 }
 
 // hasCounts reports whether both counts of waiting reviews were read from the service.
-func (k *frameData) hasCounts() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
+func (f *frameData) hasCounts() bool { return f.needsReview.Failure == nil && f.noReply.Failure == nil }
 
 // badge returns the number of reviews that wait for a reply, as text. The text is empty if there
 // are none, or if they could not be read.
-func (k *frameData) badge() string {
-	if !k.hasCounts() {
+func (f *frameData) badge() string {
+	if !f.hasCounts() {
 		return ""
 	}
-	n, more := k.waiting()
+	n, more := f.waiting()
 	if n == 0 {
 		return ""
 	}
@@ -121,6 +121,6 @@ func formatCount(n int, more bool) string {
 }
 
 // waiting returns how many waiting reviews were read, and whether there are more.
-func (k *frameData) waiting() (n int, more bool) {
-	return len(k.needsReview.Value.Items) + len(k.noReply.Value.Items), k.needsReview.Value.Next != "" || k.noReply.Value.Next != ""
+func (f *frameData) waiting() (n int, more bool) {
+	return len(f.needsReview.Value.Items) + len(f.noReply.Value.Items), f.needsReview.Value.Next != "" || f.noReply.Value.Next != ""
 }

@@ -79,16 +79,16 @@ func (s *Studio) weekFile(contentType, extension string, format func(report.Repo
 
 // readReport reads the report of the week in the address, or of the last week. Its calls do not
 // count towards callsMax, because package report has its own limit.
-func (v *pageRequest) readReport() (report.Report, error) {
-	name := cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek)
+func (pr *pageRequest) readReport() (report.Report, error) {
+	name := cmp.Or(pr.r.URL.Query().Get("week"), report.LastWeek)
 	if err := report.CheckWeek(name); err != nil {
 		return report.Report{}, fmt.Errorf("%w %w", errInvalidWeek, err)
 	}
 	rec := &recorder{}
-	rep, err := report.Read(context.WithValue(v.ctx, recorderKey{}, rec), v.api, name, v.Now())
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.calls = append(v.calls, rec.sortedCalls()...)
+	rep, err := report.Read(context.WithValue(pr.ctx, recorderKey{}, rec), pr.api, name, pr.Now())
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	pr.calls = append(pr.calls, rec.sortedCalls()...)
 	return rep, err
 }
 

@@ -310,7 +310,7 @@ type recipient struct {
 	received  int
 }
 
-func (recv *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (rec *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var c struct {
 		ID   string
 		Data struct{ ID string } // set only in the message for a webhook
@@ -320,18 +320,18 @@ func (recv *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest) // the sender was killed in the middle of the request
 		return
 	}
-	recv.mu.Lock()
-	defer recv.mu.Unlock()
-	recv.received++
-	if !slices.Contains(recv.uniqueIDs, c.ID) {
-		recv.uniqueIDs = append(recv.uniqueIDs, c.ID)
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.received++
+	if !slices.Contains(rec.uniqueIDs, c.ID) {
+		rec.uniqueIDs = append(rec.uniqueIDs, c.ID)
 	}
 }
 
-func (recv *recipient) has(id string) bool {
-	recv.mu.Lock()
-	defer recv.mu.Unlock()
-	return slices.Contains(recv.uniqueIDs, id)
+func (rec *recipient) has(id string) bool {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return slices.Contains(rec.uniqueIDs, id)
 }
 
 // Ensure a receiver that ignores ids it already has gets each change exactly once, in order, no

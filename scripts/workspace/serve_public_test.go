@@ -68,7 +68,7 @@ func startPublicServer(t *testing.T) *publicServer {
 
 // send sends a request with the browser. The test fails if the response contains the key or the
 // token.
-func (w *publicServer) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
+func (p *publicServer) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+publicHost+target, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *publicServer) send(t *testing.T, method, target string, form url.Values
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	out, err := w.browser.Do(r)
+	out, err := p.browser.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (w *publicServer) send(t *testing.T, method, target string, form url.Values
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(body); strings.Contains(text, w.key) || strings.Contains(text, w.token) {
+	if text := string(body); strings.Contains(text, p.key) || strings.Contains(text, p.token) {
 		t.Errorf("%s %s: the response has the key or the token", method, target)
 	}
 	return out, string(body)

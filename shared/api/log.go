@@ -78,40 +78,40 @@ const attributesMax = 24
 
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or
 // their dimensions.
-func (r LogLine) Write(log *slog.Logger, m Metrics) {
-	operation := auth.Redact(r.Operation) // over MCP, this may be a method name that the caller sent
+func (l LogLine) Write(log *slog.Logger, m Metrics) {
+	operation := auth.Redact(l.Operation) // over MCP, this may be a method name that the caller sent
 	if operation == "" {
 		operation = "none"
 	}
-	attributes := append(make([]slog.Attr, 0, attributesMax), r.RequestIDs.Attributes()...)
+	attributes := append(make([]slog.Attr, 0, attributesMax), l.RequestIDs.Attributes()...)
 	attributes = append(attributes,
-		slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status), slog.Int("bytes", r.Bytes),
-		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Duration.Microseconds())/1000),
-		slog.Int("TableCalls", r.Usage.Calls), slog.Float64("ReadUnits", r.Usage.Read), slog.Float64("WriteUnits", r.Usage.Write),
+		slog.String("companyId", l.CompanyID), slog.String("keyId", l.KeyID), slog.Int("status", l.Status), slog.Int("bytes", l.Bytes),
+		slog.String("Operation", operation), slog.Float64("Duration", float64(l.Duration.Microseconds())/1000),
+		slog.Int("TableCalls", l.Usage.Calls), slog.Float64("ReadUnits", l.Usage.Read), slog.Float64("WriteUnits", l.Usage.Write),
 	)
-	if r.Trace != (Trace{}) {
-		attributes = append(attributes, slog.String("traceId", r.Trace.ID), slog.String("parentId", r.Trace.ParentID))
+	if l.Trace != (Trace{}) {
+		attributes = append(attributes, slog.String("traceId", l.Trace.ID), slog.String("parentId", l.Trace.ParentID))
 	}
 	level := slog.LevelInfo
-	if r.Err != nil {
-		text := auth.Redact(r.Err.Error())
-		if r.Status < http.StatusInternalServerError && len(text) > errorBytesMax {
+	if l.Err != nil {
+		text := auth.Redact(l.Err.Error())
+		if l.Status < http.StatusInternalServerError && len(text) > errorBytesMax {
 			text = text[:errorBytesMax]
 		}
 		attributes = append(attributes, slog.String("error", text))
 	}
-	if r.Failures != nil {
+	if l.Failures != nil {
 		level = slog.LevelWarn
-		attributes = append(attributes, slog.String("note", auth.Redact(r.Failures.Error())))
+		attributes = append(attributes, slog.String("note", auth.Redact(l.Failures.Error())))
 	}
-	if r.Status >= http.StatusInternalServerError {
+	if l.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
 	if m.Detail != MetricsOff {
 		attributes = append(attributes,
-			slog.Int("Calls", 1), slog.Int("Errors", boolToInt(r.Status >= http.StatusInternalServerError)),
-			slog.Int("Unauthorised", boolToInt(r.Status == http.StatusUnauthorized)), slog.Int("Throttled", boolToInt(r.Status == http.StatusTooManyRequests)),
-			slog.Any("_aws", newEMFMetadata(r.Time, m)),
+			slog.Int("Calls", 1), slog.Int("Errors", boolToInt(l.Status >= http.StatusInternalServerError)),
+			slog.Int("Unauthorised", boolToInt(l.Status == http.StatusUnauthorized)), slog.Int("Throttled", boolToInt(l.Status == http.StatusTooManyRequests)),
+			slog.Any("_aws", newEMFMetadata(l.Time, m)),
 		)
 	}
 	log.LogAttrs(context.Background(), level, "request", attributes...)
@@ -119,13 +119,13 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 
 // setFinal sets the fields that only the transport knows: the size of the response and, if the
 // transport changed it, the status.
-func (r *LogLine) setFinal(f gateway.FinalResponse) {
-	r.Bytes = f.Bytes
+func (l *LogLine) setFinal(f gateway.FinalResponse) {
+	l.Bytes = f.Bytes
 	switch {
 	case f.Failure != nil:
-		r.Status, r.Err = f.Status, errors.Join(f.Failure, r.Err)
+		l.Status, l.Err = f.Status, errors.Join(f.Failure, l.Err)
 	case f.Status == http.StatusNotModified: // the 304 was decided after the call
-		r.Status = f.Status
+		l.Status = f.Status
 	}
 }
 

@@ -111,43 +111,43 @@ func (n Noun) Changes() []change.Type {
 }
 
 // Named returns the kind with a name, or nil.
-func (all Kinds) Named(name string) *Kind {
-	return all.find(func(k *Kind) bool { return k.Name == name })
+func (kinds Kinds) Named(name string) *Kind {
+	return kinds.find(func(k *Kind) bool { return k.Name == name })
 }
 
 // OfChange returns the kind of the records to which changes of a type refer, or nil.
-func (all Kinds) OfChange(t change.Type) *Kind {
-	return all.find(func(k *Kind) bool { return slices.Contains(k.Changes(), t) })
+func (kinds Kinds) OfChange(t change.Type) *Kind {
+	return kinds.find(func(k *Kind) bool { return slices.Contains(k.Changes(), t) })
 }
 
 // ReferredBy returns the kind to whose records an argument of an operation refers, or nil. The
 // argument has a ref tag, or the name of the kind's path parameter, or the pattern of its key. Of
 // two kinds with the same parameter, such as the goals of a site and of the company, the one in the
 // operation's area is returned.
-func (all Kinds) ReferredBy(op Operation, argument string) *Kind {
+func (kinds Kinds) ReferredBy(op Operation, argument string) *Kind {
 	i := slices.IndexFunc(op.Input, func(f schema.Field) bool { return f.Name == argument })
 	if i < 0 {
 		return nil
 	}
 	f, parameter := op.Input[i], strings.TrimSuffix(argument, "s")
 	if f.Ref != "" {
-		return all.find(func(k *Kind) bool { return k.Prefix == f.Ref })
+		return kinds.find(func(k *Kind) bool { return k.Prefix == f.Ref })
 	}
 	for _, refers := range []func(*Kind) bool{
 		func(k *Kind) bool { return parameter == k.Parameter && k.Area == op.Area },
 		func(k *Kind) bool { return parameter == k.Parameter },
 		func(k *Kind) bool { return f.Pattern != "" && f.Pattern == k.keyPattern && k.Name != op.Noun.Name },
 	} {
-		if k := all.find(refers); k != nil {
+		if k := kinds.find(refers); k != nil {
 			return k
 		}
 	}
 	return nil
 }
 
-func (all Kinds) find(is func(*Kind) bool) *Kind {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i]
+func (kinds Kinds) find(is func(*Kind) bool) *Kind {
+	if i := slices.IndexFunc(kinds, is); i >= 0 {
+		return kinds[i]
 	}
 	return nil
 }

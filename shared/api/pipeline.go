@@ -224,9 +224,9 @@ func startAsync[T any](do func() (T, error)) *asyncCall[T] {
 }
 
 // wait waits for the call to finish and returns its result. It returns a panic as an error.
-func (s *asyncCall[T]) wait() (T, error) {
-	<-s.done
-	return s.result, s.err
+func (a *asyncCall[T]) wait() (T, error) {
+	<-a.done
+	return a.result, a.err
 }
 
 // idempotencyAttempt returns the attempt for a call with an Idempotency-Key. It returns nil if the

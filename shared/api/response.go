@@ -176,8 +176,8 @@ type callState struct {
 
 // replayResponse converts the stored response to an earlier request with the same Idempotency-Key
 // into the result of this request.
-func (t *callState) replayResponse(earlier *idempotency.Response) (result, error) {
-	t.replayed = true
+func (c *callState) replayResponse(earlier *idempotency.Response) (result, error) {
+	c.replayed = true
 	if earlier.Status == http.StatusOK {
 		return result{encodedPage: encodedPage{body: earlier.Body}, tag: earlier.Tag}, nil
 	}

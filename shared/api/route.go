@@ -22,21 +22,21 @@ type route struct {
 
 // add adds an operation. It returns an error if a path could match two operations with the same
 // method, and neither pattern has more literal segments than the other.
-func (rs *routes) add(op *Operation) error {
+func (r *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
-	for _, other := range *rs {
+	for _, other := range *r {
 		if other.Method == op.Method && isAmbiguous(other.segments, added.segments) {
 			return fmt.Errorf("%s and %s are the same path", other.Path, op.Path)
 		}
 	}
-	*rs = append(*rs, added)
+	*r = append(*r, added)
 	return nil
 }
 
 // match returns the operation for a request and the path's parameters. HEAD matches GET. The error
 // is not_found, or method_not_allowed if only the method is wrong. In that case, allow lists the
 // allowed methods.
-func (rs routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
+func (r routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
 	if !strings.HasPrefix(escapedPath, "/") {
 		return nil, nil, nil, errNoPath
 	}
@@ -45,7 +45,7 @@ func (rs routes) match(method, escapedPath string) (op *Operation, parameters ma
 	}
 	segments := strings.Split(escapedPath[1:], "/")
 	best := -1
-	for _, candidate := range rs {
+	for _, candidate := range r {
 		values, literals, ok := candidate.matchSegments(segments)
 		if !ok || literals < best {
 			continue
@@ -73,11 +73,11 @@ func (rs routes) match(method, escapedPath string) (op *Operation, parameters ma
 
 var errNoPath = fault.New(fault.NotFound, "no such path")
 
-func (e route) matchSegments(segments []string) (parameters map[string]string, literals int, ok bool) {
-	if len(segments) != len(e.segments) {
+func (r route) matchSegments(segments []string) (parameters map[string]string, literals int, ok bool) {
+	if len(segments) != len(r.segments) {
 		return nil, 0, false
 	}
-	for i, s := range e.segments {
+	for i, s := range r.segments {
 		name, isParameter := PathParameter(s)
 		if !isParameter {
 			if s != segments[i] {

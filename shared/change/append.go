@@ -92,10 +92,10 @@ func appendPacket(ctx context.Context, t *table.Client, companyID, shardID strin
 // appendWrites returns the transaction that appends the new occurrences of a batch. It creates a
 // packet and updates the feed's counter, on the condition that no other packet was appended since
 // head was read. appendWrites returns nil if the batch contains nothing new.
-func (head counter) appendWrites(t *table.Client, companyID, shardID string, batch []Occurrence) ([]table.Write, error) {
+func (c counter) appendWrites(t *table.Client, companyID, shardID string, batch []Occurrence) ([]table.Write, error) {
 	shards := map[string]shardState{}
-	if len(head.Shards) > 0 {
-		if err := json.Unmarshal(head.Shards, &shards); err != nil {
+	if len(c.Shards) > 0 {
+		if err := json.Unmarshal(c.Shards, &shards); err != nil {
 			return nil, fmt.Errorf("decode the counter: %w", err)
 		}
 	}
@@ -115,13 +115,13 @@ func (head counter) appendWrites(t *table.Client, companyID, shardID string, bat
 	if err != nil {
 		return nil, err
 	}
-	position := max(head.Last+1, now.UnixMicro())
-	keys, packet := newPacket(companyID, position, head.Last, changesOf(companyID, shardID, batch))
+	position := max(c.Last+1, now.UnixMicro())
+	keys, packet := newPacket(companyID, position, c.Last, changesOf(companyID, shardID, batch))
 	names := map[string]string{"#last": "last", "#shards": "shards"}
 	values := table.Item{":position": table.Number(position), ":shards": table.String(string(text))}
 	condition := "attribute_exists(pk) AND attribute_not_exists(#last)"
-	if head.Last > 0 {
-		condition, values[":last"] = "#last = :last", table.Number(head.Last)
+	if c.Last > 0 {
+		condition, values[":last"] = "#last = :last", table.Number(c.Last)
 	}
 	return []table.Write{
 		t.WriteUpdate(CounterKey(companyID), "SET #last = :position, #shards = :shards", condition, names, values),

@@ -86,8 +86,8 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 // sleepRecorder records how long a client sleeps.
 type sleepRecorder struct{ sleeps []time.Duration }
 
-func (w *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
-	w.sleeps = append(w.sleeps, d)
+func (s *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
+	s.sleeps = append(s.sleeps, d)
 	return ctx.Err()
 }
 

@@ -59,38 +59,38 @@ func Finish(ctx context.Context) (final FinalResponse, ok bool) {
 
 // finish makes the response final, unless it already is. It compresses a response that Lambda would
 // not accept, or replaces it.
-func (x *exchange) finish() {
-	if x.final.Status != 0 {
+func (e *exchange) finish() {
+	if e.final.Status != 0 {
 		return
 	}
-	x.rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
-	size := x.rec.eventBytes()
-	if size > responseBytesMax && acceptsGzip(x.request.Header) {
-		x.rec.compress()
-		size = x.rec.eventBytes()
+	e.rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
+	size := e.rec.eventBytes()
+	if size > responseBytesMax && acceptsGzip(e.request.Header) {
+		e.rec.compress()
+		size = e.rec.eventBytes()
 	}
 	if size > responseBytesMax {
-		x.logFailure("response too large for Lambda", slog.Int("bytes", size))
-		x.replace(errResponseTooLarge)
+		e.logFailure("response too large for Lambda", slog.Int("bytes", size))
+		e.replace(errResponseTooLarge)
 		return
 	}
-	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes()}
+	e.final = FinalResponse{Status: e.rec.status, Bytes: e.rec.bodyBytes()}
 }
 
 // replace makes a failure the final response.
-func (x *exchange) replace(failure *fault.Error) {
-	x.rec = newRecorder(x.event.HTTPMethod)
-	if !x.rec.isHead {
-		x.rec.header["Content-Length"] = nil // the gateway sets Content-Length
+func (e *exchange) replace(failure *fault.Error) {
+	e.rec = newRecorder(e.event.HTTPMethod)
+	if !e.rec.isHead {
+		e.rec.header["Content-Length"] = nil // the gateway sets Content-Length
 	}
 	if failure == errResponseTooLarge {
-		x.rec.header["Retry-After"] = nil
+		e.rec.header["Retry-After"] = nil
 	}
-	fault.Write(x.rec, x.request, x.ids.Public(), failure)
-	x.final = FinalResponse{Status: x.rec.status, Bytes: x.rec.bodyBytes(), Failure: failure}
+	fault.Write(e.rec, e.request, e.ids.Public(), failure)
+	e.final = FinalResponse{Status: e.rec.status, Bytes: e.rec.bodyBytes(), Failure: failure}
 }
 
 // logFailure logs the reason for a 500. The response body does not include the reason.
-func (x *exchange) logFailure(msg string, attrs ...slog.Attr) {
-	slog.LogAttrs(x.request.Context(), slog.LevelError, msg, append(attrs, x.ids.Attributes()...)...)
+func (e *exchange) logFailure(msg string, attrs ...slog.Attr) {
+	slog.LogAttrs(e.request.Context(), slog.LevelError, msg, append(attrs, e.ids.Attributes()...)...)
 }

@@ -69,7 +69,7 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 }
 
 // serve calls h. If h panics, it recovers, logs the panic and replaces the response.
-func (x *exchange) serve(h http.Handler) {
+func (e *exchange) serve(h http.Handler) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -78,11 +78,11 @@ func (x *exchange) serve(h http.Handler) {
 		// If a handler panics with this value, net/http logs no stack and closes the connection.
 		// Here, no stack is logged either, and there is no connection to close.
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			x.logFailure("handler aborted")
+			e.logFailure("handler aborted")
 		} else {
-			x.logFailure("handler panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			e.logFailure("handler panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 		}
-		x.replace(fault.ErrInternal)
+		e.replace(fault.ErrInternal)
 	}()
-	h.ServeHTTP(x.rec, x.request)
+	h.ServeHTTP(e.rec, e.request)
 }

@@ -167,8 +167,8 @@ type loadTest struct {
 	seed       uint64
 }
 
-func (c loadTest) String() string {
-	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pauseMean, c.startsFull, c.seed)
+func (l loadTest) String() string {
+	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", l.quota, l.callers, l.latency, l.pauseMean, l.startsFull, l.seed)
 }
 
 // loadResult is the outcome of the calls of a loadTest.
@@ -180,35 +180,35 @@ type loadResult struct {
 
 // run runs the callers in virtual time. They share three processes, and their calls take random
 // times.
-func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
+func (l loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		tat := int64(0)
-		if !c.startsFull {
-			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // a charge for a bucket in use
+		if !l.startsFull {
+			charge, _ := l.quota.Charge(begin.UnixNano()+1, begin) // a charge for a bucket in use
 			tat = charge.MaxTAT + charge.Step
 		}
-		m, token := newModel(t, c.quota, tat)
-		random, mu := mathrand.New(mathrand.NewPCG(c.seed, 1)), sync.Mutex{}
+		m, token := newModel(t, l.quota, tat)
+		random, mu := mathrand.New(mathrand.NewPCG(l.seed, 1)), sync.Mutex{}
 		m.now = time.Now
 		m.wait = func() {
 			mu.Lock()
-			d := time.Duration(random.Int64N(int64(c.latency))) // half the latency on average, and each call waits twice
+			d := time.Duration(random.Int64N(int64(l.latency))) // half the latency on average, and each call waits twice
 			mu.Unlock()
 			time.Sleep(d)
 		}
 		pause := func() {
 			mu.Lock()
-			d := time.Duration(random.Int64N(2*int64(c.pauseMean) + 1))
+			d := time.Duration(random.Int64N(2*int64(l.pauseMean) + 1))
 			mu.Unlock()
 			time.Sleep(d)
 		}
 		processes := []*Store{m.newProcess(), m.newProcess(), m.newProcess()}
 		var wait sync.WaitGroup
-		for n := range c.callers {
+		for n := range l.callers {
 			wait.Go(func() {
-				for time.Since(begin) < c.duration {
+				for time.Since(begin) < l.duration {
 					err := admit(processes[n%len(processes)], token)
 					if err != nil && fault.PublicError(err).Code != fault.RateLimited {
 						mu.Lock()
@@ -221,11 +221,11 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 			})
 		}
 		wait.Wait()
-		r.allowed = int64(c.duration / c.quota.Interval())
-		if c.startsFull {
-			r.allowed += int64(c.quota)
+		r.allowed = int64(l.duration / l.quota.Interval())
+		if l.startsFull {
+			r.allowed += int64(l.quota)
 		}
-		r.admitted, r.excess, r.writeCount = int64(len(m.admitted)), m.quotaExcess(c.quota), m.writes
+		r.admitted, r.excess, r.writeCount = int64(len(m.admitted)), m.quotaExcess(l.quota), m.writes
 	})
 	return r
 }
@@ -362,18 +362,18 @@ type stepScheduler struct {
 	now     time.Time
 }
 
-func (e *stepScheduler) wait() {
+func (s *stepScheduler) wait() {
 	c := make(chan struct{})
-	e.mu.Lock()
-	e.waiting = append(e.waiting, c)
-	e.mu.Unlock()
+	s.mu.Lock()
+	s.waiting = append(s.waiting, c)
+	s.mu.Unlock()
 	<-c
 }
 
-func (e *stepScheduler) clock() time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.now
+func (s *stepScheduler) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
 }
 
 // contentionCase is a bucket that a few callers in two processes use concurrently. The clock moves
@@ -406,17 +406,17 @@ var contentionCases = []contentionCase{
 
 // run lets each caller call once. choose decides the order: given the number of options for the
 // next step, it returns the index of one of them.
-func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
+func (c contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 	t.Helper()
 	e := &stepScheduler{now: time.Unix(1_786_440_600, 0)}
-	m, token := newModel(t, b.quota, e.now.Add(b.tatAhead).UnixNano())
+	m, token := newModel(t, c.quota, e.now.Add(c.tatAhead).UnixNano())
 	m.now, m.wait = e.clock, e.wait
 	processes, done := []*Store{m.newProcess(), m.newProcess()}, make(chan error, callers)
 	for n := range callers {
 		go func() { done <- admitRead(processes[n%2], token) }()
 		synctest.Wait()
 	}
-	for step := b.clockStep; len(e.waiting) > 0; synctest.Wait() {
+	for step := c.clockStep; len(e.waiting) > 0; synctest.Wait() {
 		options := len(e.waiting)
 		if step > 0 {
 			options++
@@ -434,9 +434,9 @@ func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 			t.Errorf("error %v, want none or that the quota is used up", err)
 		}
 	}
-	least, most := b.admissionBounds(callers)
-	if n := len(m.admitted); n < min(least, callers) || n > most || m.quotaExcess(b.quota) > 0 {
-		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.quotaExcess(b.quota))
+	least, most := c.admissionBounds(callers)
+	if n := len(m.admitted); n < min(least, callers) || n > most || m.quotaExcess(c.quota) > 0 {
+		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.quotaExcess(c.quota))
 	}
 }
 

@@ -47,38 +47,38 @@ const bucketCacheMax = 10_000
 
 // get returns the last known state of a bucket. It assumes that an unknown bucket is full and
 // has the default quota.
-func (m *bucketCache) get(bucketID bucketKey) cachedBucket {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if b, ok := m.buckets[bucketID]; ok {
+func (c *bucketCache) get(bucketID bucketKey) cachedBucket {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b, ok := c.buckets[bucketID]; ok {
 		return b
 	}
 	return cachedBucket{quota: auth.DefaultQuota(bucketID.class)}
 }
 
 // store remembers the bucket of a stored record and returns it.
-func (m *bucketCache) store(bucketID bucketKey, key storedKey) cachedBucket {
+func (c *bucketCache) store(bucketID bucketKey, key storedKey) cachedBucket {
 	b := cachedBucket{info: keyInfoOf(key)}
 	b.quota, b.tat = key.bucket(bucketID.class)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.set(bucketID, b)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(bucketID, b)
 	return b
 }
 
 // setIfNewer remembers the state after an admission, unless a later state is known, because
 // responses can arrive out of order.
-func (m *bucketCache) setIfNewer(bucketID bucketKey, b cachedBucket) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known, ok := m.buckets[bucketID]; !ok || b.tat >= known.tat || b.quota != known.quota {
-		m.set(bucketID, b)
+func (c *bucketCache) setIfNewer(bucketID bucketKey, b cachedBucket) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.buckets[bucketID]; !ok || b.tat >= known.tat || b.quota != known.quota {
+		c.set(bucketID, b)
 	}
 }
 
-func (m *bucketCache) set(bucketID bucketKey, b cachedBucket) {
-	if _, ok := m.buckets[bucketID]; !ok && len(m.buckets) >= bucketCacheMax {
-		clear(m.buckets) // a forgotten bucket costs one extra call
+func (c *bucketCache) set(bucketID bucketKey, b cachedBucket) {
+	if _, ok := c.buckets[bucketID]; !ok && len(c.buckets) >= bucketCacheMax {
+		clear(c.buckets) // a forgotten bucket costs one extra call
 	}
-	m.buckets[bucketID] = b
+	c.buckets[bucketID] = b
 }

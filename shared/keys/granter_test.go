@@ -18,10 +18,10 @@ import (
 // Tests advance the clock in afterGet.
 type clockAdvancingTransport struct{ afterGet atomic.Pointer[func()] }
 
-func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
-		if afterGet := p.afterGet.Swap(nil); afterGet != nil {
+		if afterGet := c.afterGet.Swap(nil); afterGet != nil {
 			(*afterGet)()
 		}
 	}

@@ -207,13 +207,13 @@ type tamperingTransport struct {
 	timesLeft        atomic.Int64
 }
 
-func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
-	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.timesLeft.Add(-1) < 0 {
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || t.timesLeft.Add(-1) < 0 {
 		return out, err
 	}
 	body, err := io.ReadAll(out.Body)
-	text := strings.Replace(string(body), l.oldText, l.newText, 1)
+	text := strings.Replace(string(body), t.oldText, t.newText, 1)
 	out.Header.Del("X-Amz-Crc32") // as if the engine sent no checksum
 	out.Header.Del("Content-Length")
 	closeErr := out.Body.Close()
@@ -412,11 +412,11 @@ type contendedTransport struct {
 	writeCount atomic.Int64
 }
 
-func (m *contendedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !m.enabled.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+func (c *contendedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !c.enabled.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		return apitest.Transport.RoundTrip(r)
 	}
-	m.writeCount.Add(1)
+	c.writeCount.Add(1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

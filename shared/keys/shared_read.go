@@ -78,10 +78,10 @@ func (r *readGroup) readUntilIdle(hash [32]byte, t *sharedRead) {
 	}
 }
 
-func (t *sharedRead) execute() {
-	defer close(t.done)
-	defer parallel.Recover(&t.err)
-	t.out, t.err = t.read()
+func (s *sharedRead) execute() {
+	defer close(s.done)
+	defer parallel.Recover(&s.err)
+	s.out, s.err = s.read()
 }
 
 func (r *readGroup) startNext(hash [32]byte) *sharedRead {

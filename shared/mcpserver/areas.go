@@ -57,32 +57,32 @@ type toolSet struct {
 	areas  []string // nil for all areas
 }
 
-func (o toolSet) has(op *api.Operation) bool {
-	return o.areas == nil || slices.Contains(o.areas, op.Area)
+func (t toolSet) has(op *api.Operation) bool {
+	return t.areas == nil || slices.Contains(t.areas, op.Area)
 }
 
 // lookup returns the operation of the tool with this name, or nil if the request cannot use such a
 // tool.
-func (o toolSet) lookup(name string) *api.Operation {
-	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return ToolName(op) == name && o.has(&op) })
+func (t toolSet) lookup(name string) *api.Operation {
+	i := slices.IndexFunc(t.server.operations, func(op api.Operation) bool { return ToolName(op) == name && t.has(&op) })
 	if i < 0 {
 		return nil
 	}
-	return &o.server.operations[i]
+	return &t.server.operations[i]
 }
 
 // forScopes returns the tools that a key with these scopes may call. If the key may only draft, the
 // tools accept only the values that it may set.
-func (o toolSet) forScopes(scopes []auth.Scope) []*Tool {
+func (t toolSet) forScopes(scopes []auth.Scope) []*Tool {
 	out := []*Tool{} // not nil, so that an empty list is [] in JSON
-	for i := range o.server.operations {
-		op := &o.server.operations[i]
+	for i := range t.server.operations {
+		op := &t.server.operations[i]
 		switch {
-		case !o.has(op):
+		case !t.has(op):
 		case op.Scope == "" || op.Scope.IsGrantedBy(scopes):
-			out = append(out, o.server.tools()[i])
+			out = append(out, t.server.tools()[i])
 		case op.DraftScope != "" && op.DraftScope.IsGrantedBy(scopes):
-			out = append(out, o.server.draftTools()[i])
+			out = append(out, t.server.draftTools()[i])
 		}
 	}
 	return out

@@ -191,11 +191,11 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-func (w *recorder) Header() http.Header { return w.header }
+func (r *recorder) Header() http.Header { return r.header }
 
-func (w *recorder) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
+func (r *recorder) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
 
-func (w *recorder) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(p)
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
 }

@@ -273,11 +273,11 @@ type response struct {
 	}
 }
 
-func (a httpResponse) decode(t testing.TB) response {
+func (h httpResponse) decode(t testing.TB) response {
 	t.Helper()
 	var out response
-	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
-		t.Fatalf("status %d with a body that is no JSON: %s: %v", a.status, a.body, err)
+	if err := json.Unmarshal([]byte(h.body), &out); err != nil {
+		t.Fatalf("status %d with a body that is no JSON: %s: %v", h.status, h.body, err)
 	}
 	return out
 }
@@ -292,14 +292,14 @@ func (r response) texts() (out []string) {
 
 // requireToolError checks that a tool's result is an error with the code in want, and returns the
 // result's texts.
-func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
+func (h httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
 	t.Helper()
-	r := a.decode(t)
-	if texts = r.texts(); a.status != 200 || !r.Result.IsError || len(texts) == 0 {
-		t.Fatalf("%.60s: status %d, want 200 and an error of the tool: %.300s", name, a.status, a.body)
+	r := h.decode(t)
+	if texts = r.texts(); h.status != 200 || !r.Result.IsError || len(texts) == 0 {
+		t.Fatalf("%.60s: status %d, want 200 and an error of the tool: %.300s", name, h.status, h.body)
 	}
 	if got := code(texts[0]); got != want {
-		t.Errorf("%.60s: code %q, want %s: %.300s", name, got, want, a.body)
+		t.Errorf("%.60s: code %q, want %s: %.300s", name, got, want, h.body)
 	}
 	return texts
 }

@@ -93,13 +93,13 @@ type failingBody struct{}
 func (failingBody) Read([]byte) (int, error) { return 0, errors.New("cut off") }
 func (failingBody) Close() error             { return nil }
 
-func (a httpResponse) checkResponseHeader(t *testing.T, name string) {
+func (h httpResponse) checkResponseHeader(t *testing.T, name string) {
 	t.Helper()
-	if a.header.Get("Service-Version") != fault.Version || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("%s: headers %v, want the version, a request id and no-store", name, a.header)
+	if h.header.Get("Service-Version") != fault.Version || h.header.Get("Service-Request-Id") == "" || h.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s: headers %v, want the version, a request id and no-store", name, h.header)
 	}
-	if a.body != "" && a.header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s: Content-Type %q", name, a.header.Get("Content-Type"))
+	if h.body != "" && h.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: Content-Type %q", name, h.header.Get("Content-Type"))
 	}
 }
 

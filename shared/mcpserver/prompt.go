@@ -125,16 +125,16 @@ func (s *Server) addPrompts(server *mcp.Server) {
 }
 
 // toolNames returns the names of the tools that the key of the request can call.
-func (x *messageExchange) toolNames() map[string]bool {
+func (m *messageExchange) toolNames() map[string]bool {
 	out := map[string]bool{}
-	for _, t := range x.tools.forScopes(x.response.Scopes) {
+	for _, t := range m.tools.forScopes(m.response.Scopes) {
 		out[t.Name] = true
 	}
 	return out
 }
 
 // seesPrompt reports whether the key of the request sees the prompt with this name.
-func (x *messageExchange) seesPrompt(name string) bool {
-	tools := x.toolNames()
-	return slices.ContainsFunc(x.tools.server.prompts, func(p Prompt) bool { return p.Name == name && p.IsFor(tools) })
+func (m *messageExchange) seesPrompt(name string) bool {
+	tools := m.toolNames()
+	return slices.ContainsFunc(m.tools.server.prompts, func(p Prompt) bool { return p.Name == name && p.IsFor(tools) })
 }

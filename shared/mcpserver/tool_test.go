@@ -69,7 +69,7 @@ type partialDelete struct {
 	Count float64 `json:"count"`
 }
 
-func (l partialDelete) HasMore() bool { return l.Count > 0 }
+func (p partialDelete) HasMore() bool { return p.Count > 0 }
 
 // Ensure that _meta says whether a result is partial, and that the text says so if it is. Over
 // HTTP, the Service-Has-More header must have the same value.

@@ -82,11 +82,11 @@ type place struct {
 }
 
 // child returns the pointer to a part of the value at this place.
-func (at place) child(p part) string {
+func (pl place) child(p part) string {
 	if p.name == nil {
-		return at.pointer + "/" + strconv.Itoa(at.first+p.index)
+		return pl.pointer + "/" + strconv.Itoa(pl.first+p.index)
 	}
-	return at.pointer + "/" + escapeToken(unquote(p.name))
+	return pl.pointer + "/" + escapeToken(unquote(p.name))
 }
 
 // fit returns the value at a place in at most bytesMax bytes. If the value is larger, its parts are

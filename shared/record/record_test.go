@@ -28,8 +28,8 @@ type testRecord struct {
 }
 
 // Problems implements schema.RecordValidator.
-func (l testRecord) Problems(sent func(string) bool) []string {
-	if l.Off != nil && *l.Off && l.Colour != nil && sent("colour") {
+func (t testRecord) Problems(sent func(string) bool) []string {
+	if t.Off != nil && *t.Off && t.Colour != nil && sent("colour") {
 		return []string{"body.colour: must be left out while it is off"}
 	}
 	return nil

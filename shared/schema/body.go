@@ -201,7 +201,7 @@ type fieldOptions struct {
 	hasDefault bool
 }
 
-func (s fieldOptions) settable() bool { return s.mode != "" || s.hasDefault }
+func (f fieldOptions) settable() bool { return f.mode != "" || f.hasDefault }
 
 // fieldOptionsOf returns the options in a field's tags. It panics on unknown or conflicting
 // options.

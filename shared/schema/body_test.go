@@ -34,11 +34,11 @@ type testRecord struct {
 }
 
 // Problems implements schema.RecordValidator.
-func (l testRecord) Problems(sent func(string) bool) []string {
+func (t testRecord) Problems(sent func(string) bool) []string {
 	if !sent("from") && !sent("until") {
 		return nil
 	}
-	if l.From == nil || l.Until == nil || *l.From <= *l.Until {
+	if t.From == nil || t.Until == nil || *t.From <= *t.Until {
 		return nil
 	}
 	return []string{"body.until: must not be less than from"}

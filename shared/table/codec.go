@@ -73,7 +73,7 @@ func newRecordType(t reflect.Type) *recordType {
 	return p
 }
 
-func (p *recordType) addFields(t reflect.Type, parentIndex []int) {
+func (r *recordType) addFields(t reflect.Type, parentIndex []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(append([]int(nil), parentIndex...), i)
@@ -85,7 +85,7 @@ func (p *recordType) addFields(t reflect.Type, parentIndex []int) {
 		}
 		switch {
 		case f.Anonymous:
-			p.addFields(f.Type, index)
+			r.addFields(f.Type, index)
 		case name == "-" || name == "":
 			continue
 		case !isStorable(f.Type):
@@ -93,7 +93,7 @@ func (p *recordType) addFields(t reflect.Type, parentIndex []int) {
 		case option != "" && option != "silent":
 			panic(fmt.Sprintf("table: %s.%s: no option %s", t, f.Name, option))
 		default:
-			p.fields = append(p.fields, field{name, index, jsonName != "" && jsonName != "-", option != ""})
+			r.fields = append(r.fields, field{name, index, jsonName != "" && jsonName != "-", option != ""})
 		}
 	}
 }
@@ -113,10 +113,10 @@ func isStorable(t reflect.Type) bool {
 // projectQuery limits a query to the attributes of a record and, if sortKey is not empty, the sort
 // key. The index keys, up to eight per record, make up two fifths of a response. Leaving them out
 // saves no capacity units, but it saves the time to send and parse them.
-func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
-	expression := p.projection
-	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
-	if _, isField := p.byName[sortKey]; sortKey != "" && !isField {
+func (r *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
+	expression := r.projection
+	maps.Copy(in.ExpressionAttributeNames, r.placeholders)
+	if _, isField := r.byName[sortKey]; sortKey != "" && !isField {
 		expression += ",#sk"
 		in.ExpressionAttributeNames["#sk"] = sortKey
 	}
@@ -124,16 +124,16 @@ func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 }
 
 // changesVisibly reports whether two items of a record differ in a field that is not silent.
-func (p *recordType) changesVisibly(from, to Item) bool {
-	return slices.ContainsFunc(p.fields, func(f field) bool { return !f.silent && !equalAttribute(from[f.name], to[f.name]) })
+func (r *recordType) changesVisibly(from, to Item) bool {
+	return slices.ContainsFunc(r.fields, func(f field) bool { return !f.silent && !equalAttribute(from[f.name], to[f.name]) })
 }
 
 // jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings
 // that clients see.
-func (p *recordType) jsonSizes(items []Item) []int {
+func (r *recordType) jsonSizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
-		for _, f := range p.fields {
+		for _, f := range r.fields {
 			if f.inJSON {
 				sizes[i] += textBytes(item[f.name])
 			}

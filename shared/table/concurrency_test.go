@@ -23,17 +23,17 @@ type slowEngine struct {
 	callCount, activeCalls, activePeak int
 }
 
-func (b *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	b.callCount, b.activeCalls, b.activePeak = b.callCount+1, b.activeCalls+1, max(b.activePeak, b.activeCalls+1)
-	b.mu.Unlock()
+func (s *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.callCount, s.activeCalls, s.activePeak = s.callCount+1, s.activeCalls+1, max(s.activePeak, s.activeCalls+1)
+	s.mu.Unlock()
 	defer func() {
-		b.mu.Lock()
-		b.activeCalls--
-		b.mu.Unlock()
+		s.mu.Lock()
+		s.activeCalls--
+		s.mu.Unlock()
 	}()
 	select {
-	case <-time.After(b.latency):
+	case <-time.After(s.latency):
 		return jsonResponse(http.StatusOK, map[string]any{}), nil
 	case <-r.Context().Done():
 		return nil, r.Context().Err()

@@ -36,7 +36,7 @@ func stallingProxy() *faultProxy {
 
 type blockingReader struct{ ctx context.Context }
 
-func (w blockingReader) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
+func (b blockingReader) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, b.ctx.Err() }
 
 // truncatingProxy returns a proxy that breaks off every response in the middle.
 func truncatingProxy() *faultProxy {

@@ -209,7 +209,7 @@ func TestListJSONOfAnyType(t *testing.T) {
 // textMarshaler is a string type with its own JSON encoding.
 type textMarshaler string
 
-func (s textMarshaler) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
+func (t textMarshaler) MarshalText() ([]byte, error) { return []byte("own " + t), nil }
 
 // responseSequence contains the bodies of successive responses. A body that ends in "…" is cut off
 // there.

@@ -56,34 +56,34 @@ func newUnitBatch() *unitBatch {
 }
 
 // add adds units[n] if it fits, and reports whether it does. The first unit of a batch always fits.
-func (t *unitBatch) add(n int, units []Unit) bool {
+func (b *unitBatch) add(n int, units []Unit) bool {
 	if n >= len(units) {
 		return false
 	}
-	u, writes, bytes := units[n], t.writeCount, t.bytes
+	u, writes, bytes := units[n], b.writeCount, b.bytes
 	for _, w := range u.Writes {
 		if w.Put != nil {
 			bytes += itemBytes(w.Put.Item)
 		}
-		if t.keys[writtenKey(w)] {
+		if b.keys[writtenKey(w)] {
 			return false
 		}
 	}
 	writes += len(u.Writes)
-	if u.Parent != nil && !t.parents[*u.Parent] {
+	if u.Parent != nil && !b.parents[*u.Parent] {
 		writes++
 	}
-	if len(t.units) == 0 {
-		t.firstUnit = n
+	if len(b.units) == 0 {
+		b.firstUnit = n
 	} else if writes > TransactionMax || bytes > batchBytesMax {
 		return false
 	}
-	t.units, t.writeCount, t.bytes = append(t.units, u), writes, bytes
+	b.units, b.writeCount, b.bytes = append(b.units, u), writes, bytes
 	for _, w := range u.Writes {
-		t.keys[writtenKey(w)] = true
+		b.keys[writtenKey(w)] = true
 	}
 	if u.Parent != nil {
-		t.parents[*u.Parent] = true
+		b.parents[*u.Parent] = true
 	}
 	return true
 }
@@ -133,12 +133,12 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 
 // writesOf returns the writes of some of the units, the index of each unit's first write, and the
 // parents. The writes that count the parents' children come last.
-func (t *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts []int, parents []Key) {
+func (b *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts []int, parents []Key) {
 	children := map[Key]int{}
 	for _, at := range indexes {
 		starts = append(starts, len(writes))
-		writes = append(writes, t.units[at].Writes...)
-		if parent := t.units[at].Parent; parent != nil {
+		writes = append(writes, b.units[at].Writes...)
+		if parent := b.units[at].Parent; parent != nil {
 			if children[*parent]++; children[*parent] == 1 {
 				parents = append(parents, *parent)
 			}

@@ -111,32 +111,32 @@ func ParseFormat(format string) (Format, error) {
 
 // Read parses a cell. The error is ErrEmpty if the cell has no value, and an Ambiguous if the cell
 // has several readings and no other cell decides between them.
-func (r *Dates) Read(cell string) (Date, error) {
-	date, shown, err := r.read(cell, r.order)
-	if errors.As(err, new(*Ambiguous)) && r.column != nil {
-		for other := range r.column {
-			if _, r.order, _ = r.read(other, ""); r.order != "" {
+func (d *Dates) Read(cell string) (Date, error) {
+	date, shown, err := d.read(cell, d.order)
+	if errors.As(err, new(*Ambiguous)) && d.column != nil {
+		for other := range d.column {
+			if _, d.order, _ = d.read(other, ""); d.order != "" {
 				break
 			}
 		}
-		r.column = nil
-		date, _, err = r.read(cell, r.order)
+		d.column = nil
+		date, _, err = d.read(cell, d.order)
 	}
-	if errors.As(err, new(*Ambiguous)) && r.fallback.layout != "" {
-		named := &Dates{format: r.fallback, zone: r.zone}
+	if errors.As(err, new(*Ambiguous)) && d.fallback.layout != "" {
+		named := &Dates{format: d.fallback, zone: d.zone}
 		if other, _, otherErr := named.read(cell, ""); otherErr == nil {
 			return other, nil
 		}
 	}
-	if err == nil && r.order == "" {
-		r.order = shown
+	if err == nil && d.order == "" {
+		d.order = shown
 	}
 	return date, err
 }
 
 // read parses a cell. shown is the order of day and month if the cell has only one reading and
 // shows it.
-func (r *Dates) read(cell string, order dateOrder) (date Date, shown dateOrder, err error) {
+func (d *Dates) read(cell string, order dateOrder) (date Date, shown dateOrder, err error) {
 	text := cell
 	if strings.ContainsAny(cell, " \t\r\n\u00a0\u202f") {
 		text = strings.Join(strings.Fields(cell), " ")
@@ -146,14 +146,14 @@ func (r *Dates) read(cell string, order dateOrder) (date Date, shown dateOrder, 
 		return date, "", ErrEmpty
 	case text[0] == '=':
 		return date, "", errors.New("is a formula; export the values of the sheet")
-	case r.format.hasTime:
-		wall, err := time.Parse(r.format.layout, text)
+	case d.format.hasTime:
+		wall, err := time.Parse(d.format.layout, text)
 		if err != nil {
-			return date, "", fmt.Errorf("%q does not have the format %s", text, r.format.text)
+			return date, "", fmt.Errorf("%q does not have the format %s", text, d.format.text)
 		}
-		date = r.dateOf(wall, r.format.hasOffset)
+		date = d.dateOf(wall, d.format.hasOffset)
 	default:
-		if date, shown, err = r.readParts(text, order); err != nil {
+		if date, shown, err = d.readParts(text, order); err != nil {
 			return date, "", err
 		}
 	}
@@ -164,27 +164,27 @@ func (r *Dates) read(cell string, order dateOrder) (date Date, shown dateOrder, 
 }
 
 // readParts parses a date and the time that may follow it.
-func (r *Dates) readParts(text string, order dateOrder) (date Date, shown dateOrder, err error) {
+func (d *Dates) readParts(text string, order dateOrder) (date Date, shown dateOrder, err error) {
 	if at, ok := parseUnixTime(text); ok {
-		return r.dateOf(at, true), "", nil
+		return d.dateOf(at, true), "", nil
 	}
 	datePart, clock := cutTime(text)
 	var day time.Time
-	if r.format.layout != "" {
-		if day, err = time.Parse(r.format.layout, datePart); err != nil {
-			return date, "", fmt.Errorf("%q does not have the format %s", text, r.format.text)
+	if d.format.layout != "" {
+		if day, err = time.Parse(d.format.layout, datePart); err != nil {
+			return date, "", fmt.Errorf("%q does not have the format %s", text, d.format.text)
 		}
 	} else if day, shown, err = readDay(datePart, order); err != nil {
 		return date, "", err
 	}
 	if clock == "" {
-		return Date{Day: day, Time: WallTime(day, r.zone)}, shown, nil
+		return Date{Day: day, Time: WallTime(day, d.zone)}, shown, nil
 	}
 	clock = strings.ToUpper(clock)
 	for _, offset := range offsetLayouts {
 		for _, layout := range timeLayouts {
 			if at, err := time.Parse("2006-01-02 "+layout+offset, day.Format(time.DateOnly)+" "+clock); err == nil {
-				return r.dateOf(at, offset != ""), shown, nil
+				return d.dateOf(at, offset != ""), shown, nil
 			}
 		}
 	}
@@ -193,11 +193,11 @@ func (r *Dates) readParts(text string, order dateOrder) (date Date, shown dateOr
 
 // dateOf returns the date for a time. Without an offset, at is the time that a clock in the reader's
 // zone shows, as if it were UTC.
-func (r *Dates) dateOf(at time.Time, hasOffset bool) Date {
+func (d *Dates) dateOf(at time.Time, hasOffset bool) Date {
 	if !hasOffset {
-		return Date{midnight(at), WallTime(at, r.zone), true}
+		return Date{midnight(at), WallTime(at, d.zone), true}
 	}
-	return Date{midnight(at.In(r.zone)), at, true}
+	return Date{midnight(at.In(d.zone)), at, true}
 }
 
 // midnight returns midnight UTC of a time's day.
@@ -265,8 +265,8 @@ func readDay(text string, order dateOrder) (day time.Time, shown dateOrder, err 
 // UnknownDate is the error for a cell that is not in a known format of dates.
 type UnknownDate struct{ Cell string }
 
-func (e *UnknownDate) Error() string {
-	return fmt.Sprintf("%q is not a date that can be recognised", e.Cell)
+func (u *UnknownDate) Error() string {
+	return fmt.Sprintf("%q is not a date that can be recognised", u.Cell)
 }
 
 // numericFormats are the formats of a date whose day and month are numbers and whose year is last,

@@ -25,8 +25,8 @@ type Ambiguous struct {
 	IsDate   bool
 }
 
-func (e *Ambiguous) Error() string {
-	return fmt.Sprintf("%q could be %s", e.Cell, Alternatives(e.Readings))
+func (a *Ambiguous) Error() string {
+	return fmt.Sprintf("%q could be %s", a.Cell, Alternatives(a.Readings))
 }
 
 // Alternatives joins texts with commas and "or".
@@ -73,27 +73,27 @@ func NewNumbers(decimal string, column iter.Seq[string]) *Numbers {
 
 // Read parses a cell. The error is ErrEmpty if the cell has no value, and an Ambiguous if the cell
 // has two readings and no other cell decides between them.
-func (r *Numbers) Read(cell string) (Number, error) {
-	n, used, err := readNumber(cell, r.decimal)
-	if errors.As(err, new(*Ambiguous)) && r.column != nil {
-		for other := range r.column {
-			if _, r.decimal, _ = readNumber(other, ""); r.decimal != "" {
+func (numbers *Numbers) Read(cell string) (Number, error) {
+	n, used, err := readNumber(cell, numbers.decimal)
+	if errors.As(err, new(*Ambiguous)) && numbers.column != nil {
+		for other := range numbers.column {
+			if _, numbers.decimal, _ = readNumber(other, ""); numbers.decimal != "" {
 				break
 			}
 		}
-		r.column = nil
-		n, used, err = readNumber(cell, r.decimal)
+		numbers.column = nil
+		n, used, err = readNumber(cell, numbers.decimal)
 	}
-	if errors.As(err, new(*Ambiguous)) && r.fallback != "" {
-		n, used, err = readNumber(cell, r.fallback)
+	if errors.As(err, new(*Ambiguous)) && numbers.fallback != "" {
+		n, used, err = readNumber(cell, numbers.fallback)
 	}
-	if err != nil && r.decimal != "" && !r.isNamed { // explain a number that contradicts the others
-		if _, other, otherErr := readNumber(cell, ""); otherErr == nil && other != "" && other != r.decimal {
-			return Number{}, fmt.Errorf("%q has the decimal separator %q, but another number of the column has %q", strings.TrimSpace(cell), other, r.decimal)
+	if err != nil && numbers.decimal != "" && !numbers.isNamed { // explain a number that contradicts the others
+		if _, other, otherErr := readNumber(cell, ""); otherErr == nil && other != "" && other != numbers.decimal {
+			return Number{}, fmt.Errorf("%q has the decimal separator %q, but another number of the column has %q", strings.TrimSpace(cell), other, numbers.decimal)
 		}
 	}
-	if err == nil && r.decimal == "" {
-		r.decimal = used
+	if err == nil && numbers.decimal == "" {
+		numbers.decimal = used
 	}
 	return n, err
 }
@@ -355,4 +355,4 @@ type Currency struct {
 	Code string // a currency that has this sign
 }
 
-func (e *Currency) Error() string { return "has the currency " + e.Sign }
+func (c *Currency) Error() string { return "has the currency " + c.Sign }

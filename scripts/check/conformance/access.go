@@ -76,7 +76,7 @@ func checkScopes(k *runner) {
 	}
 }
 
-func (k *runner) otherCompanyID() string { return unknownID(k.company) }
+func (run *runner) otherCompanyID() string { return unknownID(run.company) }
 
 // checkCompany requires that the key lists its company alone, and that every operation on another
 // company is 404. It calls operations that write only if records may be created.

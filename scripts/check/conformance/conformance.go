@@ -171,22 +171,22 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return report, nil
 }
 
-func (k *runner) check(r rule) Result {
-	k.ruleResult = ruleResult{}
-	if r.writes && !k.Write {
-		k.skip("it creates records: give --write")
+func (run *runner) check(r rule) Result {
+	run.ruleResult = ruleResult{}
+	if r.writes && !run.Write {
+		run.skip("it creates records: give --write")
 	} else {
-		r.run(k)
+		r.run(run)
 	}
 	out := Result{Rule: r.name, Section: r.section, Title: r.title, Problems: []string{}}
 	switch {
-	case len(k.problems) > 0:
-		out.Outcome, out.Problems = Failed, k.problems
-	case k.checkCount == 0:
-		k.skip("there was nothing to check")
-		out.Outcome, out.Detail = Skipped, k.skipReason
+	case len(run.problems) > 0:
+		out.Outcome, out.Problems = Failed, run.problems
+	case run.checkCount == 0:
+		run.skip("there was nothing to check")
+		out.Outcome, out.Detail = Skipped, run.skipReason
 	default:
-		out.Outcome, out.Detail = Passed, fmt.Sprintf("%d checked", k.checkCount)
+		out.Outcome, out.Detail = Passed, fmt.Sprintf("%d checked", run.checkCount)
 	}
 	return out
 }
@@ -201,24 +201,24 @@ type ruleResult struct {
 // problemsMax is the maximum number of problems that a report lists for one rule.
 const problemsMax = 8
 
-func (f *ruleResult) fail(format string, args ...any) {
-	if len(f.problems) < problemsMax {
-		f.problems = append(f.problems, fmt.Sprintf(format, args...))
+func (r *ruleResult) fail(format string, args ...any) {
+	if len(r.problems) < problemsMax {
+		r.problems = append(r.problems, fmt.Sprintf(format, args...))
 	}
 }
 
 // require counts a check, and fails the rule unless ok is true.
-func (f *ruleResult) require(ok bool, format string, args ...any) {
-	if f.checkCount++; !ok {
-		f.fail(format, args...)
+func (r *ruleResult) require(ok bool, format string, args ...any) {
+	if r.checkCount++; !ok {
+		r.fail(format, args...)
 	}
 }
 
 // skip remembers why a rule, or a part of it, could not be checked. The report shows the first such
 // reason if the rule checks nothing.
-func (f *ruleResult) skip(format string, args ...any) {
-	if f.skipReason == "" {
-		f.skipReason = fmt.Sprintf(format, args...)
+func (r *ruleResult) skip(format string, args ...any) {
+	if r.skipReason == "" {
+		r.skipReason = fmt.Sprintf(format, args...)
 	}
 }
 

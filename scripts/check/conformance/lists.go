@@ -100,13 +100,13 @@ func checkPaging(k *runner) {
 // the link to the next page does not begin with the base URL, including the stage of API Gateway.
 // It accepts an https link in the response to an http request, because emulators of API Gateway
 // send such links.
-func (k *runner) nextPage(r response) (string, error) {
+func (run *runner) nextPage(r response) (string, error) {
 	cursor, err := r.Next()
 	if err != nil || cursor == "" {
 		return "", err
 	}
 	link, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Link"), "<"), ">")
-	base, err := url.Parse(k.BaseURL)
+	base, err := url.Parse(run.BaseURL)
 	if err != nil {
 		return "", err
 	}
@@ -117,9 +117,9 @@ func (k *runner) nextPage(r response) (string, error) {
 	if base.Scheme == "http" {
 		target.Scheme = "http"
 	}
-	path, ok := strings.CutPrefix(target.String(), k.BaseURL)
+	path, ok := strings.CutPrefix(target.String(), run.BaseURL)
 	if !ok {
-		return "", fmt.Errorf("the next page is %s, which is not below %s", link, k.BaseURL)
+		return "", fmt.Errorf("the next page is %s, which is not below %s", link, run.BaseURL)
 	}
 	return path, nil
 }

@@ -25,40 +25,40 @@ type read struct {
 
 // url returns the path and query string of a request to the operation. parameters alternates
 // between names and values of additional query parameters.
-func (p read) url(parameters ...string) string {
+func (r read) url(parameters ...string) string {
 	query := url.Values{}
-	for name, values := range p.query {
+	for name, values := range r.query {
 		query[name] = values
 	}
 	for i := 0; i+1 < len(parameters); i += 2 {
 		query.Set(parameters[i], parameters[i+1])
 	}
 	if len(query) == 0 {
-		return p.path
+		return r.path
 	}
-	return p.path + "?" + query.Encode()
+	return r.path + "?" + query.Encode()
 }
 
 // isFeed reports whether the response is a page of a feed, which is a list that grows at its end.
 // Clients continue to read it from the position in the Service-After header.
-func (p read) isFeed() bool { return p.Header.Get("Service-After") != "" }
+func (r read) isFeed() bool { return r.Header.Get("Service-After") != "" }
 
 // readAll calls every read operation once. The rules use the ids and records in these responses. It
 // calls those first whose path needs no record.
-func (k *runner) readAll() {
-	order := slices.Clone(k.document.operations)
+func (run *runner) readAll() {
+	order := slices.Clone(run.document.operations)
 	slices.SortStableFunc(order, func(a, b operation) int { return strings.Count(a.path, "{") - strings.Count(b.path, "{") })
 	for _, op := range order {
-		if op.isRead() && k.ctx.Err() == nil {
-			k.reads = append(k.reads, k.readOne(op))
+		if op.isRead() && run.ctx.Err() == nil {
+			run.reads = append(run.reads, run.readOne(op))
 		}
 	}
 }
 
-func (k *runner) readOne(op operation) read {
+func (run *runner) readOne(op operation) read {
 	p := read{operation: op, query: url.Values{}}
 	var ok bool
-	if p.path, ok = k.fillPath(op.path); !ok {
+	if p.path, ok = run.fillPath(op.path); !ok {
 		p.reason = op.ID + ": the company has no such record"
 		return p
 	}
@@ -66,16 +66,16 @@ func (k *runner) readOne(op operation) read {
 		if q.In != "query" || !q.Required {
 			continue
 		}
-		key := k.knownField("metrics", "definitions", "key")
+		key := run.knownField("metrics", "definitions", "key")
 		if q.Name != "metricKey" || key == "" {
 			p.reason = fmt.Sprintf("%s: the company has no value for %s", op.ID, q.Name)
 			return p
 		}
 		p.query.Set(q.Name, key)
 	}
-	p.response = k.get(p.url())
+	p.response = run.get(p.url())
 	switch {
-	case p.Status == http.StatusUnauthorized && (k.scopes == nil || k.lacks(op)):
+	case p.Status == http.StatusUnauthorized && (run.scopes == nil || run.lacks(op)):
 		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
 	case p.Status == http.StatusNotFound && !op.isList(), p.Status == http.StatusNotImplemented:
 		p.reason = op.ID + ": the company has no such record, or the deployment has no feed"
@@ -85,14 +85,14 @@ func (k *runner) readOne(op operation) read {
 
 // eachRead calls visit for every operation that readAll has called and that returned a record or a
 // list. For every other read operation, it calls skip with the reason.
-func (k *runner) eachRead(visit func(read)) {
-	for _, p := range k.reads {
+func (run *runner) eachRead(visit func(read)) {
+	for _, p := range run.reads {
 		if p.reason != "" {
-			k.skip("%s", p.reason)
+			run.skip("%s", p.reason)
 			continue
 		}
 		if p.Status != http.StatusOK {
-			k.fail("%s: %d instead of 200", p.request, p.Status)
+			run.fail("%s: %d instead of 200", p.request, p.Status)
 			continue
 		}
 		visit(p)
@@ -100,8 +100,8 @@ func (k *runner) eachRead(visit func(read)) {
 }
 
 // eachList is like eachRead, for lists only.
-func (k *runner) eachList(visit func(read)) {
-	k.eachRead(func(p read) {
+func (run *runner) eachList(visit func(read)) {
+	run.eachRead(func(p read) {
 		if p.isList() {
 			visit(p)
 		}
@@ -111,24 +111,24 @@ func (k *runner) eachList(visit func(read)) {
 // fillPath replaces the parameters of a path with the ids of records that the run has created, or
 // else of records in the lists that readAll has read. It returns false if there is no id for a
 // parameter.
-func (k *runner) fillPath(path string) (string, bool) {
-	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
+func (run *runner) fillPath(path string) (string, bool) {
+	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", run.company), "/")
 	for i, s := range segments {
 		if _, isParameter := api.PathParameter(s); isParameter {
-			segments[i] = url.PathEscape(k.knownField(segments[areaSegment], segments[i-1], "id"))
+			segments[i] = url.PathEscape(run.knownField(segments[areaSegment], segments[i-1], "id"))
 		}
 	}
 	return strings.Join(segments, "/"), !slices.Contains(segments[1:], "")
 }
 
 // knownField returns a text in a record of a collection, which the run has created or read, or "".
-func (k *runner) knownField(area, collection, field string) string {
-	for _, c := range k.created {
+func (run *runner) knownField(area, collection, field string) string {
+	for _, c := range run.created {
 		if c.create.area() == area && lastSegment(c.create.path) == collection && text(c.fields[field]) != "" {
 			return text(c.fields[field])
 		}
 	}
-	for _, p := range k.reads {
+	for _, p := range run.reads {
 		if p.isList() && (p.area() == area) && strings.HasSuffix(p.operation.path, "/"+collection) {
 			for _, record := range p.records() {
 				if value := text(record[field]); value != "" {
@@ -142,11 +142,11 @@ func (k *runner) knownField(area, collection, field string) string {
 
 // pathWithUnknownIDs replaces the parameters of a path with ids that no record has. They have the
 // same prefix as the ids in the collection.
-func (k *runner) pathWithUnknownIDs(path string) string {
-	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
+func (run *runner) pathWithUnknownIDs(path string) string {
+	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", run.company), "/")
 	for i, s := range segments {
 		if _, isParameter := api.PathParameter(s); isParameter {
-			segments[i] = unknownID(k.knownField(segments[areaSegment], segments[i-1], "id"))
+			segments[i] = unknownID(run.knownField(segments[areaSegment], segments[i-1], "id"))
 		}
 	}
 	return strings.Join(segments, "/")
@@ -177,44 +177,44 @@ const copiesCreated = 2
 
 // createRecords creates records of every kind from the examples in the document, and pushes reviews
 // and points. The rule `records` reports what fails.
-func (k *runner) createRecords() {
-	if !k.Write {
+func (run *runner) createRecords() {
+	if !run.Write {
 		return
 	}
-	creates := slices.DeleteFunc(slices.Clone(k.document.operations), func(op operation) bool {
-		_, deletable := k.document.of(op, http.MethodDelete)
-		return !op.isCreate() || !deletable || k.lacks(op)
+	creates := slices.DeleteFunc(slices.Clone(run.document.operations), func(op operation) bool {
+		_, deletable := run.document.of(op, http.MethodDelete)
+		return !op.isCreate() || !deletable || run.lacks(op)
 	})
 	slices.SortStableFunc(creates, func(a, b operation) int { return strings.Count(a.path, "{") - strings.Count(b.path, "{") })
 	for _, op := range creates {
 		for range copiesCreated {
-			k.created = append(k.created, k.create(op))
+			run.created = append(run.created, run.create(op))
 		}
 	}
-	k.pushReviews()
-	k.pushPoints()
+	run.pushReviews()
+	run.pushPoints()
 }
 
 // create creates a record from the example of an operation. It sends an Idempotency-Key if the
 // operation has this parameter.
-func (k *runner) create(op operation) createdRecord {
+func (run *runner) create(op operation) createdRecord {
 	c := createdRecord{create: op, sent: ownExample(op)}
 	var header []string
 	if op.parameter("Idempotency-Key") != nil {
 		c.idempotencyKey = rand.Text()
 		header = []string{"Idempotency-Key", c.idempotencyKey}
 	}
-	path, _ := k.fillPath(op.path) // the collections that contain others have been filled before
-	c.response = k.do(op.method, path, encode(c.sent), header...)
-	k.keep(&c, c.object())
+	path, _ := run.fillPath(op.path) // the collections that contain others have been filled before
+	c.response = run.do(op.method, path, encode(c.sent), header...)
+	run.keep(&c, c.object())
 	return c
 }
 
 // keep sets the fields and the path of a created record. The path is that of the operation that
 // deletes it, because the path of its collection may name a parent that its own path does not have.
-func (k *runner) keep(c *createdRecord, fields map[string]any) {
-	remove, _ := k.document.of(c.create, http.MethodDelete)
-	parent, ok := k.fillPath(remove.path[:strings.LastIndex(remove.path, "/")])
+func (run *runner) keep(c *createdRecord, fields map[string]any) {
+	remove, _ := run.document.of(c.create, http.MethodDelete)
+	parent, ok := run.fillPath(remove.path[:strings.LastIndex(remove.path, "/")])
 	if id := text(fields["id"]); ok && id != "" {
 		c.fields, c.path = fields, parent+"/"+url.PathEscape(id)
 	}
@@ -223,24 +223,24 @@ func (k *runner) keep(c *createdRecord, fields map[string]any) {
 func lastSegment(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
 // pushReviews pushes reviews and finds their records in the list.
-func (k *runner) pushReviews() {
-	push, ok := k.document.byID("push_feedback")
-	if !ok || k.lacks(push) {
+func (run *runner) pushReviews() {
+	push, ok := run.document.byID("push_feedback")
+	if !ok || run.lacks(push) {
 		return
 	}
-	path, _ := k.fillPath(push.path)
+	path, _ := run.fillPath(push.path)
 	example, _ := ownExample(push)["records"].([]any)
 	review, _ := example[0].(map[string]any)
 	for range copiesCreated {
 		review["externalId"] = "check-" + rand.Text()
 		c := createdRecord{create: push, sent: review}
-		c.response = k.do(push.method, path, encode(map[string]any{"records": []any{review}}))
-		for _, record := range k.get(path).records() { // the newest are first, and this one is of the far future
+		c.response = run.do(push.method, path, encode(map[string]any{"records": []any{review}}))
+		for _, record := range run.get(path).records() { // the newest are first, and this one is of the far future
 			if record["externalId"] == review["externalId"] {
-				k.keep(&c, record)
+				run.keep(&c, record)
 			}
 		}
-		k.created = append(k.created, c)
+		run.created = append(run.created, c)
 	}
 }
 
@@ -248,38 +248,38 @@ func (k *runner) pushReviews() {
 var pointDays = [copiesCreated]string{"2020-01-31", "2020-02-01"}
 
 // pushPoints pushes points of the metric that the run has created.
-func (k *runner) pushPoints() {
-	push, ok := k.document.byID("push_metric_points")
-	key := k.knownField("metrics", "definitions", "key")
-	if !ok || k.lacks(push) || key == "" {
+func (run *runner) pushPoints() {
+	push, ok := run.document.byID("push_metric_points")
+	key := run.knownField("metrics", "definitions", "key")
+	if !ok || run.lacks(push) || key == "" {
 		return
 	}
-	path, _ := k.fillPath(push.path)
+	path, _ := run.fillPath(push.path)
 	for i, day := range pointDays {
 		body := fmt.Sprintf(`{"points":[{"metricKey":%q,"ts":%q,"value":%d}]}`, key, day, i)
-		if k.do(push.method, path, body).Status == http.StatusOK {
-			k.points = path + "?" + url.Values{"metricKey": {key}, "from": pointDays[:1], "to": pointDays[1:]}.Encode()
+		if run.do(push.method, path, body).Status == http.StatusOK {
+			run.points = path + "?" + url.Values{"metricKey": {key}, "from": pointDays[:1], "to": pointDays[1:]}.Encode()
 		}
 	}
 }
 
 // deleteRecords deletes what the run has created and not deleted yet, the newest first, because a
 // record may belong to an older one. It calls onDelete with each response.
-func (k *runner) deleteRecords(onDelete func(createdRecord, response)) {
-	if k.points != "" {
-		k.do(http.MethodDelete, k.points, "")
+func (run *runner) deleteRecords(onDelete func(createdRecord, response)) {
+	if run.points != "" {
+		run.do(http.MethodDelete, run.points, "")
 	}
-	for _, c := range slices.Backward(k.created) {
+	for _, c := range slices.Backward(run.created) {
 		if c.path == "" {
 			continue
 		}
-		got := k.do(http.MethodDelete, c.path, "")
+		got := run.do(http.MethodDelete, c.path, "")
 		if got.Status != http.StatusOK && got.Status != http.StatusNotFound {
-			k.leftBehind = append(k.leftBehind, c.path)
+			run.leftBehind = append(run.leftBehind, c.path)
 		}
 		onDelete(c, got)
 	}
-	k.created, k.points = nil, ""
+	run.created, run.points = nil, ""
 }
 
 var idPattern = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{26}$`)

@@ -92,7 +92,7 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 }
 
 // lacks reports whether the service says that the key may not use an operation.
-func (k *runner) lacks(op operation) bool { return k.scopes != nil && !op.isOpenTo(k.scopes) }
+func (run *runner) lacks(op operation) bool { return run.scopes != nil && !op.isOpenTo(run.scopes) }
 
 // response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
@@ -108,24 +108,24 @@ type headersKey struct{}
 // names and values, which replace the headers that are sent by default; an empty value removes one.
 // The client waits and repeats the request if the quota is used up. do fails the rule if the service
 // does not respond.
-func (k *runner) do(method, path, body string, header ...string) response {
+func (run *runner) do(method, path, body string, header ...string) response {
 	r := client.Request{Method: method, Path: path}
 	if body != "" {
 		r.Body = []byte(body)
 	}
 	out := response{request: method + " " + path}
-	if k.company != "" {
-		out.request = strings.Replace(out.request, k.company, "{companyId}", 1)
+	if run.company != "" {
+		out.request = strings.Replace(out.request, run.company, "{companyId}", 1)
 	}
 	// The status decides, not the error: an error response is what many rules require.
-	_, out.err = k.client.Do(context.WithValue(k.ctx, headersKey{}, header), r, client.Into(&out.Response))
+	_, out.err = run.client.Do(context.WithValue(run.ctx, headersKey{}, header), r, client.Into(&out.Response))
 	if out.Status == 0 {
-		k.fail("%s: no response: %v", out.request, out.err)
+		run.fail("%s: no response: %v", out.request, out.err)
 	}
 	return out
 }
 
-func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
+func (run *runner) get(path string) response { return run.do(http.MethodGet, path, "") }
 
 // observer is a transport that replaces the headers of a request and checks every response of an
 // operation, also those that the client retries.
@@ -135,7 +135,7 @@ type observer struct {
 }
 
 // RoundTrip sends a request.
-func (t observer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o observer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	replaced, _ := r.Context().Value(headersKey{}).([]string)
 	for pair := range slices.Chunk(replaced, 2) {
@@ -144,7 +144,7 @@ func (t observer) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header.Set(pair[0], pair[1])
 		}
 	}
-	got, err := t.next.RoundTrip(r)
+	got, err := o.next.RoundTrip(r)
 	if err != nil || !strings.Contains(r.URL.Path, "/v1/") {
 		return got, err
 	}
@@ -153,28 +153,28 @@ func (t observer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	got.Body = io.NopCloser(bytes.NewReader(body))
-	t.k.observe(r, client.Response{Status: got.StatusCode, Header: got.Header, Body: body})
+	o.k.observe(r, client.Response{Status: got.StatusCode, Header: got.Header, Body: body})
 	return got, nil
 }
 
 // observe checks a response against the rules of every response. It records the problems that it
 // finds, which the rules from reportObserved report later.
-func (k *runner) observe(r *http.Request, got client.Response) {
+func (run *runner) observe(r *http.Request, got client.Response) {
 	check := func(rule string, ok bool, format string, args ...any) {
-		k.counts[rule]++
+		run.counts[rule]++
 		if !ok {
-			where := fmt.Sprintf("%s %s (%d): ", r.Method, strings.Replace(r.URL.Path, k.company, "{companyId}", 1), got.Status)
-			k.observed[rule] = append(k.observed[rule], where+fmt.Sprintf(format, args...))
+			where := fmt.Sprintf("%s %s (%d): ", r.Method, strings.Replace(r.URL.Path, run.company, "{companyId}", 1), got.Status)
+			run.observed[rule] = append(run.observed[rule], where+fmt.Sprintf(format, args...))
 		}
 	}
 	day, id := got.Header.Get("Service-Version"), got.RequestID()
-	if k.version == "" {
-		k.version = day
+	if run.version == "" {
+		run.version = day
 	}
 	_, err := time.Parse(time.DateOnly, day)
-	check("headers", err == nil && day == k.version, "Service-Version is %q, want the day %q of the first response", day, k.version)
-	check("headers", id != "" && !k.requestIDs[id], "Service-Request-Id is %q: empty, or the same as before", id)
-	k.requestIDs[id] = true
+	check("headers", err == nil && day == run.version, "Service-Version is %q, want the day %q of the first response", day, run.version)
+	check("headers", id != "" && !run.requestIDs[id], "Service-Request-Id is %q: empty, or the same as before", id)
+	run.requestIDs[id] = true
 	check("headers", got.Header.Get("Cache-Control") == "no-store", "Cache-Control is %q, want no-store", got.Header.Get("Cache-Control"))
 	if len(got.Body) > 0 {
 		kind, _, err := mime.ParseMediaType(got.Header.Get("Content-Type"))
@@ -241,38 +241,38 @@ func envelope(body []byte) (code string, messages []string, err error) {
 
 // requireError fails the rule unless the response is an error with the given code and has a message
 // that contains wantText.
-func (k *runner) requireError(r response, code fault.Code, wantText string) {
-	k.checkCount++
+func (run *runner) requireError(r response, code fault.Code, wantText string) {
+	run.checkCount++
 	if r.Status == 0 {
 		return // do has already reported the failure
 	}
 	got, messages, err := envelope(r.Body)
 	switch {
 	case r.Status != code.Status():
-		k.fail("%s: %d instead of %d %s", r.request, r.Status, code.Status(), code)
+		run.fail("%s: %d instead of %d %s", r.request, r.Status, code.Status(), code)
 	case err != nil:
-		k.fail("%s: %v", r.request, err)
+		run.fail("%s: %v", r.request, err)
 	case got != string(code):
-		k.fail("%s: the code is %s instead of %s", r.request, got, code)
+		run.fail("%s: the code is %s instead of %s", r.request, got, code)
 	case !strings.Contains(strings.Join(messages, "\n"), wantText):
-		k.fail("%s: no message names %s: %s", r.request, wantText, strings.Join(messages, "; "))
+		run.fail("%s: no message names %s: %s", r.request, wantText, strings.Join(messages, "; "))
 	}
 }
 
 // requireObject fails the rule unless the response has the status 200 and a JSON object. ok is
 // false if it fails.
-func (k *runner) requireObject(r response) (body map[string]any, ok bool) {
-	k.checkCount++
+func (run *runner) requireObject(r response) (body map[string]any, ok bool) {
+	run.checkCount++
 	if r.Status == 0 {
 		return nil, false // do has already reported the failure
 	}
 	if r.Status != http.StatusOK {
 		_, messages, _ := envelope(r.Body) // ignore the error: messages is nil if the body is not an envelope
-		k.fail("%s: %d instead of 200: %s", r.request, r.Status, strings.Join(messages, "; "))
+		run.fail("%s: %d instead of 200: %s", r.request, r.Status, strings.Join(messages, "; "))
 		return nil, false
 	}
 	if body = r.object(); body == nil {
-		k.fail("%s: the body is not a JSON object", r.request)
+		run.fail("%s: the body is not a JSON object", r.request)
 	}
 	return body, body != nil
 }

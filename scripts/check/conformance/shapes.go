@@ -44,29 +44,29 @@ func checkClosedShapes(k *runner) {
 
 // requireClosed fails the rule if the schema of an object allows other properties, or if all is set
 // and it does not require all its properties.
-func (k *runner) requireClosed(operation string, s *jsonschema.Schema, all bool) {
-	s = k.document.deref(s)
+func (run *runner) requireClosed(operation string, s *jsonschema.Schema, all bool) {
+	s = run.document.deref(s)
 	if s == nil {
 		return
 	}
 	if len(s.Properties) > 0 {
 		closed := s.AdditionalProperties != nil && reflect.DeepEqual(s.AdditionalProperties, &jsonschema.Schema{Not: &jsonschema.Schema{}})
-		k.require(closed, "%s: a schema allows unknown properties beside %s", operation, strings.Join(sortedKeys(s.Properties), ", "))
-		k.require(!all || len(s.Required) == len(s.Properties), "%s: a response may lack one of %s", operation, strings.Join(sortedKeys(s.Properties), ", "))
+		run.require(closed, "%s: a schema allows unknown properties beside %s", operation, strings.Join(sortedKeys(s.Properties), ", "))
+		run.require(!all || len(s.Required) == len(s.Properties), "%s: a response may lack one of %s", operation, strings.Join(sortedKeys(s.Properties), ", "))
 	}
 	for _, name := range sortedKeys(s.Properties) {
-		k.requireClosed(operation, s.Properties[name], all)
+		run.requireClosed(operation, s.Properties[name], all)
 	}
-	k.requireClosed(operation, s.Items, all)
+	run.requireClosed(operation, s.Items, all)
 }
 
 // requireValid fails the rule unless the response is a 200 that matches the schema of the operation.
-func (k *runner) requireValid(op operation, got response) (body map[string]any, ok bool) {
-	if body, ok = k.requireObject(got); !ok {
+func (run *runner) requireValid(op operation, got response) (body map[string]any, ok bool) {
+	if body, ok = run.requireObject(got); !ok {
 		return nil, false
 	}
-	if err := k.document.validate(map[string]any{op.ID: body}); err != nil {
-		k.fail("%s: %v", got.request, err)
+	if err := run.document.validate(map[string]any{op.ID: body}); err != nil {
+		run.fail("%s: %v", got.request, err)
 	}
 	return body, true
 }

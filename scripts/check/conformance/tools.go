@@ -17,9 +17,9 @@ const toolsPath = "/mcp"
 
 // callMCP sends a message to the MCP endpoint and returns its result. The revision of the protocol
 // needs no session.
-func (k *runner) callMCP(method string, params any) (result map[string]any, err error) {
+func (run *runner) callMCP(method string, params any) (result map[string]any, err error) {
 	body := encode(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	got := k.do(http.MethodPost, toolsPath, body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-06-18")
+	got := run.do(http.MethodPost, toolsPath, body, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-06-18")
 	if result, _ = got.object()["result"].(map[string]any); result == nil {
 		return nil, fmt.Errorf("POST %s %s: %d %s", toolsPath, method, got.Status, got.Body)
 	}
@@ -35,24 +35,24 @@ const (
 
 // callTool calls an MCP tool and returns its result and the text of its content. It retries the
 // call if the result says that the quota is used up.
-func (k *runner) callTool(name string, arguments map[string]any) (result map[string]any, content string, err error) {
+func (run *runner) callTool(name string, arguments map[string]any) (result map[string]any, content string, err error) {
 	for range toolTriesMax {
-		result, err = k.callMCP("tools/call", map[string]any{"name": name, "arguments": arguments})
+		result, err = run.callMCP("tools/call", map[string]any{"name": name, "arguments": arguments})
 		content = strings.ReplaceAll(encode(result["content"]), `\"`, `"`)
-		if err != nil || result["isError"] != true || !strings.Contains(content, string(fault.RateLimited)) || k.wait(toolWait) != nil {
+		if err != nil || result["isError"] != true || !strings.Contains(content, string(fault.RateLimited)) || run.wait(toolWait) != nil {
 			break
 		}
 	}
 	return result, content, err
 }
 
-func (k *runner) wait(d time.Duration) error {
-	if k.Wait != nil {
-		return k.Wait(k.ctx, d)
+func (run *runner) wait(d time.Duration) error {
+	if run.Wait != nil {
+		return run.Wait(run.ctx, d)
 	}
 	select {
-	case <-k.ctx.Done():
-		return k.ctx.Err()
+	case <-run.ctx.Done():
+		return run.ctx.Err()
 	case <-time.After(d):
 		return nil
 	}
@@ -118,14 +118,14 @@ func (op operation) arguments() (names []string) {
 // requireHints fails the rule unless the tool's hints follow from the method and the scope: an
 // operation that needs a scope for reading is read-only, a create adds another record each time,
 // and any other operation replaces stored values, so repeating it has no further effect.
-func (k *runner) requireHints(op operation, tool map[string]any) {
+func (run *runner) requireHints(op operation, tool map[string]any) {
 	hints, _ := tool["annotations"].(map[string]any)
 	isReadOnly := op.isRead() || strings.HasSuffix(string(op.Scope), ":read")
 	isCreate := strings.HasPrefix(op.ID, "create_")
-	k.require((hints["readOnlyHint"] == true) == isReadOnly, "%s: readOnlyHint is %v", toolName(op), hints["readOnlyHint"])
+	run.require((hints["readOnlyHint"] == true) == isReadOnly, "%s: readOnlyHint is %v", toolName(op), hints["readOnlyHint"])
 	if !isReadOnly {
-		k.require((hints["destructiveHint"] != false) == !isCreate, "%s: destructiveHint is %v", toolName(op), hints["destructiveHint"])
-		k.require((hints["idempotentHint"] == true) == !isCreate, "%s: idempotentHint is %v", toolName(op), hints["idempotentHint"])
+		run.require((hints["destructiveHint"] != false) == !isCreate, "%s: destructiveHint is %v", toolName(op), hints["destructiveHint"])
+		run.require((hints["idempotentHint"] == true) == !isCreate, "%s: idempotentHint is %v", toolName(op), hints["idempotentHint"])
 	}
 }
 
@@ -158,7 +158,7 @@ func checkToolResults(k *runner) {
 }
 
 // requireToolError fails the rule unless the tool's result is an error with the given text.
-func (k *runner) requireToolError(op operation, arguments map[string]any, want string) {
-	result, content, err := k.callTool(toolName(op), arguments)
-	k.require(err == nil && result["isError"] == true && strings.Contains(content, want), "%s with %v: want an error with %q, got %v %s", toolName(op), arguments, want, err, content)
+func (run *runner) requireToolError(op operation, arguments map[string]any, want string) {
+	result, content, err := run.callTool(toolName(op), arguments)
+	run.require(err == nil && result["isError"] == true && strings.Contains(content, want), "%s with %v: want an error with %q, got %v %s", toolName(op), arguments, want, err, content)
 }

@@ -15,18 +15,18 @@ const changedText = "Changed by the check"
 
 // changedBody returns the example of an update with another value of its first plain text, and the
 // name of that text.
-func (k *runner) changedBody(update operation) map[string]any {
+func (run *runner) changedBody(update operation) map[string]any {
 	body := ownExample(update)
-	if name := k.plainText(update.body); name != "" {
+	if name := run.plainText(update.body); name != "" {
 		body[name] = changedText
 	}
 	return body
 }
 
 // plainText returns the name of the first property of a body that can be any text, or "".
-func (k *runner) plainText(body *jsonschema.Schema) string {
+func (run *runner) plainText(body *jsonschema.Schema) string {
 	for _, name := range sortedKeys(body.Properties) {
-		s := k.document.deref(body.Properties[name])
+		s := run.document.deref(body.Properties[name])
 		isText := s.Type == "string" || slices.Equal(s.Types, []string{"string", "null"})
 		if isText && s.Enum == nil && s.Pattern == "" && s.Format == "" && !strings.HasSuffix(name, "Id") && (s.MaxLength == nil || *s.MaxLength >= len(changedText)) && name != "timezone" {
 			return name
@@ -36,16 +36,16 @@ func (k *runner) plainText(body *jsonschema.Schema) string {
 }
 
 // eachCreated calls visit for one record of each kind that the run has created.
-func (k *runner) eachCreated(visit func(createdRecord)) {
+func (run *runner) eachCreated(visit func(createdRecord)) {
 	seen := map[string]bool{}
-	for _, c := range k.created {
+	for _, c := range run.created {
 		if !seen[c.create.ID] && c.fields != nil {
 			visit(c)
 		}
 		seen[c.create.ID] = true
 	}
-	if len(k.created) == 0 {
-		k.skip("the key lacks every scope for writing")
+	if len(run.created) == 0 {
+		run.skip("the key lacks every scope for writing")
 	}
 }
 
@@ -82,11 +82,11 @@ func checkRecords(k *runner) {
 
 // requireStored fails the rule unless the response to a create or an update matches the operation's
 // schema and has the values that were sent.
-func (k *runner) requireStored(op operation, sent map[string]any, got response) bool {
-	fields, ok := k.requireValid(op, got)
+func (run *runner) requireStored(op operation, sent map[string]any, got response) bool {
+	fields, ok := run.requireValid(op, got)
 	for _, name := range sortedKeys(sent) {
 		if stored, has := fields[name]; has {
-			k.require(reflect.DeepEqual(stored, sent[name]), "%s: %s is %v instead of %v", got.request, name, stored, sent[name])
+			run.require(reflect.DeepEqual(stored, sent[name]), "%s: %s is %v instead of %v", got.request, name, stored, sent[name])
 		}
 	}
 	return ok
@@ -94,12 +94,12 @@ func (k *runner) requireStored(op operation, sent map[string]any, got response) 
 
 // requireRefusedCreate fails the rule unless got is a refusal to create a record. If the service
 // created the record, the run deletes it at the end.
-func (k *runner) requireRefusedCreate(create operation, got response, code fault.Code, wantText string) {
-	k.requireError(got, code, wantText)
+func (run *runner) requireRefusedCreate(create operation, got response, code fault.Code, wantText string) {
+	run.requireError(got, code, wantText)
 	if fields := got.object(); fields != nil {
 		c := createdRecord{response: got, create: create}
-		k.keep(&c, fields)
-		k.created = append(k.created, c)
+		run.keep(&c, fields)
+		run.created = append(run.created, c)
 	}
 }
 
@@ -191,16 +191,16 @@ func checkPublish(k *runner) {
 }
 
 // pathOf returns the path of an operation on a known record.
-func (k *runner) pathOf(operation string) string {
-	op, _ := k.document.byID(operation)
-	path, _ := k.fillPath(op.path)
+func (run *runner) pathOf(operation string) string {
+	op, _ := run.document.byID(operation)
+	path, _ := run.fillPath(op.path)
 	return path
 }
 
 // requireLive fails the rule unless visitors of a board see exactly these items.
-func (k *runner) requireLive(path string, want []map[string]any) {
-	got := k.get(path)
-	k.requireObject(got)
+func (run *runner) requireLive(path string, want []map[string]any) {
+	got := run.get(path)
+	run.requireObject(got)
 	ids := func(records []map[string]any) (all []string) {
 		for _, r := range records {
 			all = append(all, text(r["id"]))
@@ -208,7 +208,7 @@ func (k *runner) requireLive(path string, want []map[string]any) {
 		slices.Sort(all)
 		return all
 	}
-	k.require(slices.Equal(ids(got.records()), ids(want)), "%s: visitors see %v instead of %v", got.request, ids(got.records()), ids(want))
+	run.require(slices.Equal(ids(got.records()), ids(want)), "%s: visitors see %v instead of %v", got.request, ids(got.records()), ids(want))
 }
 
 // checkDeletes deletes the records of the run and requires that they are gone.

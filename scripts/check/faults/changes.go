@@ -76,11 +76,11 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 }
 
 // compareFeed compares what the followers have read with the stream.
-func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers []*feedFollower, w *itemWriters, kills int) error {
+func (cr *checkRun) compareFeed(ctx context.Context, companyID string, followers []*feedFollower, w *itemWriters, kills int) error {
 	want := map[string][]string{} // the actions of each item, in the order of the stream
 	total := 0
 	partition := table.Partition(companyID, "plan")
-	err := stream.New(tableOptions(t.engine.Endpoint, t.transport, callTimeout)).Drain(ctx, func(_ context.Context, _ string, records []change.StreamRecord) error {
+	err := stream.New(tableOptions(cr.engine.Endpoint, cr.transport, callTimeout)).Drain(ctx, func(_ context.Context, _ string, records []change.StreamRecord) error {
 		for _, r := range records {
 			if id, ok := strings.CutPrefix(r.Key.SK, "item#"); ok && r.Key.PK == partition && !table.IsSameRevision(r.Old, r.New) {
 				want[id] = append(want[id], string(change.Write{Old: r.Old, New: r.New}.Action()))
@@ -95,26 +95,26 @@ func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers 
 	for n, f := range followers {
 		got, ids := map[string][]string{}, map[string]bool{}
 		for _, c := range f.changes {
-			t.require(!ids[c.ID], "follower %d gets the change %s twice", n, c.ID)
+			cr.require(!ids[c.ID], "follower %d gets the change %s twice", n, c.ID)
 			ids[c.ID] = true
 			got[c.RecordID] = append(got[c.RecordID], string(c.Action))
 		}
 		for id := range want {
 			switch {
 			case len(got[id]) > len(want[id]):
-				t.violate("follower %d gets a change of %s twice: %v, in the stream %v", n, id, got[id], want[id])
+				cr.violate("follower %d gets a change of %s twice: %v, in the stream %v", n, id, got[id], want[id])
 			case !slices.Equal(got[id], want[id]):
-				t.violate("follower %d misses a change of %s, or gets it in another order: %v, in the stream %v", n, id, got[id], want[id])
+				cr.violate("follower %d misses a change of %s, or gets it in another order: %v, in the stream %v", n, id, got[id], want[id])
 			}
 		}
-		t.require(len(got) <= len(want), "follower %d gets changes of %d items, and the stream has %d", n, len(got), len(want))
-		t.require(slices.EqualFunc(f.changes, followers[0].changes, func(a, b apiclient.Change) bool { return a.ID == b.ID }), "followers 0 and %d get the changes in different orders", n)
+		cr.require(len(got) <= len(want), "follower %d gets changes of %d items, and the stream has %d", n, len(got), len(want))
+		cr.require(slices.EqualFunc(f.changes, followers[0].changes, func(a, b apiclient.Change) bool { return a.ID == b.ID }), "followers 0 and %d get the changes in different orders", n)
 	}
 	for id := range w.acknowledged {
-		t.require(len(want[id]) > 0, "the acknowledged create of %s is not in the stream", id)
+		cr.require(len(want[id]) > 0, "the acknowledged create of %s is not in the stream", id)
 	}
-	t.addFigure("%d kills of %d recorders", kills, recorderCount)
-	t.addFigure("%d changes of %d items", total, len(want))
+	cr.addFigure("%d kills of %d recorders", kills, recorderCount)
+	cr.addFigure("%d changes of %d items", total, len(want))
 	return nil
 }
 

@@ -24,12 +24,12 @@ func newClient(base string, c company) *client {
 
 // companyWithBoard creates a company with an empty board, brd_1. It returns a client with a key of
 // the company.
-func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, error) {
-	company, err := t.newCompany(ctx, unlimitedQuota)
+func (cr *checkRun) companyWithBoard(ctx context.Context, base string) (*client, error) {
+	company, err := cr.newCompany(ctx, unlimitedQuota)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(base, company), t.importRecords(ctx, company.id, "board", map[string]any{"id": "brd_1", "companyId": company.id})
+	return newClient(base, company), cr.importRecords(ctx, company.id, "board", map[string]any{"id": "brd_1", "companyId": company.id})
 }
 
 type response struct {

@@ -148,16 +148,16 @@ func newCheckRun(ctx context.Context, o Options, log io.Writer) (*checkRun, erro
 }
 
 // close stops the run's services in reverse order, and then its engine.
-func (t *checkRun) close() (err error) {
-	for _, end := range slices.Backward(t.cleanups) {
+func (cr *checkRun) close() (err error) {
+	for _, end := range slices.Backward(cr.cleanups) {
 		err = errors.Join(err, end())
 	}
-	return errors.Join(err, t.engine.Close())
+	return errors.Join(err, cr.engine.Close())
 }
 
 // size returns the argument `long` for a long run, and the argument `bounded` for a run in CI.
-func (t *checkRun) size(bounded, long int) int {
-	if t.long {
+func (cr *checkRun) size(bounded, long int) int {
+	if cr.long {
 		return long
 	}
 	return bounded

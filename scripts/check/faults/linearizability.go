@@ -77,12 +77,12 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 
 // recordHistory creates a review, lets every client change and read its reply, and returns the
 // requests with their outcomes.
-func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
-	company, err := t.newCompany(ctx, unlimitedQuota)
+func (cr *checkRun) recordHistory(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
+	company, err := cr.newCompany(ctx, unlimitedQuota)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.importRecords(ctx, company.id, "feedback", map[string]any{
+	if err := cr.importRecords(ctx, company.id, "feedback", map[string]any{
 		"id": "fbk_1", "companyId": company.id, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
 	}); err != nil {
 		return nil, err
@@ -90,13 +90,13 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	var mu sync.Mutex
 	begin := time.Now()
 	err = parallel.Do(editorCount, editorCount, func(n int) error {
-		editorKey, err := t.newKey(ctx, company.id, unlimitedQuota)
+		editorKey, err := cr.newKey(ctx, company.id, unlimitedQuota)
 		if err != nil {
 			return err
 		}
 		c := newClient(bases[n%serviceInstances], editorKey)
 		for m := range requests {
-			in := t.drawEdit(n, m)
+			in := cr.drawEdit(n, m)
 			call := time.Since(begin)
 			out, err := in.send(ctx, c)
 			if err != nil {
@@ -124,8 +124,8 @@ type replyEdit struct{ text, status string }
 
 // drawEdit returns the m-th request of a client. Every request that sets the text sets a different
 // one, so each outcome identifies its request.
-func (t *checkRun) drawEdit(clientIndex, m int) replyEdit {
-	switch p := t.random.float(); {
+func (cr *checkRun) drawEdit(clientIndex, m int) replyEdit {
+	switch p := cr.random.float(); {
 	case p < 0.4:
 		return replyEdit{text: fmt.Sprintf("Text %d of client %d", m, clientIndex)}
 	case p < 0.7:

@@ -81,8 +81,8 @@ const itemsPath = "plan/boards/brd_1/items"
 const boardItemCount = 200
 
 // companyWithItems creates a company with a board of boardItemCount items.
-func (t *checkRun) companyWithItems(ctx context.Context) (company, error) {
-	c, err := t.companyWithBoard(ctx, "")
+func (cr *checkRun) companyWithItems(ctx context.Context) (company, error) {
+	c, err := cr.companyWithBoard(ctx, "")
 	if err != nil {
 		return company{}, err
 	}
@@ -93,7 +93,7 @@ func (t *checkRun) companyWithItems(ctx context.Context) (company, error) {
 			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
 		})
 	}
-	return c.company, t.importRecords(ctx, c.id, "item", items...)
+	return c.company, cr.importRecords(ctx, c.id, "item", items...)
 }
 
 // runWithServer runs a case on a server of its own, and checks the server's memory.
@@ -151,19 +151,19 @@ func (l *loadedServer) check(out response) {
 
 // runClients calls the function do repeatedly in n goroutines for p.caseDuration. If no call has
 // reported a response by then, it continues until the first response, for at most p.patience.
-func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
+func (l loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var responses atomic.Int64
 	begin := time.Now()
-	end := time.AfterFunc(p.caseDuration, func() {
+	end := time.AfterFunc(l.caseDuration, func() {
 		if responses.Load() > 0 {
 			cancel()
 		}
 	})
 	defer end.Stop()
-	repeatFor(ctx, n, p.caseDuration+p.patience, func(ctx context.Context, n int) {
-		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.caseDuration {
+	repeatFor(ctx, n, l.caseDuration+l.patience, func(ctx context.Context, n int) {
+		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= l.caseDuration {
 			cancel()
 		}
 	})

@@ -53,12 +53,12 @@ func (b bug) transportTo(next http.RoundTripper) http.RoundTripper {
 
 // serve serves the whole API in this process until the end of the run. The service calls the table
 // through the given transport, with patientTimeout.
-func (t *checkRun) serve(transport http.RoundTripper) (base string) {
-	client := table.New(tableOptions(t.engine.Endpoint, bugs[t.bugName].transportTo(transport), patientTimeout))
+func (cr *checkRun) serve(transport http.RoundTripper) (base string) {
+	client := table.New(tableOptions(cr.engine.Endpoint, bugs[cr.bugName].transportTo(transport), patientTimeout))
 	config := api.NewConfig(client, slog.New(slog.DiscardHandler))
 	config.Timeout = patientTimeout
 	s := httptest.NewServer(functions.Handler(client, config))
-	t.cleanups = append(t.cleanups, func() error { s.Close(); return nil })
+	cr.cleanups = append(cr.cleanups, func() error { s.Close(); return nil })
 	return s.URL
 }
 
@@ -156,12 +156,12 @@ func (l *lastLine) String() string {
 }
 
 // startServer starts a server, which runs until it is killed or the run ends.
-func (t *checkRun) startServer(ctx context.Context) (*server, error) {
+func (cr *checkRun) startServer(ctx context.Context) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(serverConfig{t.engine.Endpoint, t.engine.Socket, t.bugName, t.latency, t.serveLimits, t.recordsChanges})
+	text, err := json.Marshal(serverConfig{cr.engine.Endpoint, cr.engine.Socket, cr.bugName, cr.latency, cr.serveLimits, cr.recordsChanges})
 	if err != nil {
 		return nil, fmt.Errorf("encode a configuration: %w", err)
 	}
@@ -178,7 +178,7 @@ func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
-	t.cleanups = append(t.cleanups, s.kill)
+	cr.cleanups = append(cr.cleanups, s.kill)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if s.base = strings.TrimSpace(line); err != nil || s.base == "" {
 		return nil, fmt.Errorf("a server printed no address, but %q: %w", s.log, err)

@@ -106,14 +106,14 @@ type company struct{ id, keyID, key string }
 
 // newCompany creates a company with a key. The key has the given quota for every class of
 // operation.
-func (b *testbed) newCompany(ctx context.Context, quota auth.Quota) (company, error) {
-	return b.newKey(ctx, b.table.NewID(id.CompanyPrefix), quota)
+func (bed *testbed) newCompany(ctx context.Context, quota auth.Quota) (company, error) {
+	return bed.newKey(ctx, bed.table.NewID(id.CompanyPrefix), quota)
 }
 
 // newKey creates another key for a company. Each concurrent client should have its own key, because
 // every request writes the record of its key.
-func (b *testbed) newKey(ctx context.Context, companyID string, quota auth.Quota) (company, error) {
-	store := keys.NewStore(b.table, time.Now)
+func (bed *testbed) newKey(ctx context.Context, companyID string, quota auth.Quota) (company, error) {
+	store := keys.NewStore(bed.table, time.Now)
 	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "check", Scopes: auth.Scopes(), APIVersion: fault.Version}, rand.Reader)
 	if err != nil {
 		return company{}, err
@@ -126,15 +126,15 @@ func (b *testbed) newKey(ctx context.Context, companyID string, quota auth.Quota
 	return company{companyID, issued.ID, secret}, nil
 }
 
-func (b *testbed) transferType(kind string) transfer.Type {
-	types := functions.Transfers(b.table)
+func (bed *testbed) transferType(kind string) transfer.Type {
+	types := functions.Transfers(bed.table)
 	return types[slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == kind })]
 }
 
 // importRecords imports records of a type, as `workspace import` does.
-func (b *testbed) importRecords(ctx context.Context, companyID, kind string, records ...any) error {
+func (bed *testbed) importRecords(ctx context.Context, companyID, kind string, records ...any) error {
 	const batchMax = 200 // as in `workspace import`
-	t := b.transferType(kind)
+	t := bed.transferType(kind)
 	for batch := range slices.Chunk(records, batchMax) {
 		checked := make([]any, len(batch))
 		for n, record := range batch {

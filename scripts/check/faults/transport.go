@@ -21,7 +21,7 @@ import (
 type roundTripper func(r *http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // callOf returns the name of a call, such as PutItem.
 func callOf(r *http.Request) string {
@@ -92,13 +92,13 @@ func newRandomSource(seed uint64) *randomSource {
 }
 
 // chance returns true with probability p.
-func (c *randomSource) chance(p float64) bool { return c.float() < p }
+func (r *randomSource) chance(p float64) bool { return r.float() < p }
 
 // float returns a number in [0, 1).
-func (c *randomSource) float() float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.random.Float64()
+func (r *randomSource) float() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.random.Float64()
 }
 
 // respond returns a response of the table with the given status and body.

@@ -12,9 +12,9 @@ import (
 
 type recordingTransport struct{ calls, bodies []string }
 
-func (s *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	text, err := io.ReadAll(r.Body)
-	s.calls, s.bodies = append(s.calls, callOf(r)), append(s.bodies, string(text))
+	t.calls, t.bodies = append(t.calls, callOf(r)), append(t.bodies, string(text))
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, err
 }
 

@@ -16,7 +16,7 @@ import (
 // roundTrip is a function that implements http.RoundTripper.
 type roundTrip func(r *http.Request) *http.Response
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+func (t roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r), nil }
 
 // noOperation is the response of a service that lacks the requested operation.
 const noOperation = `{"errors":[{"code":"not_found","message":"no such path"}]}`

@@ -37,8 +37,8 @@ type Report struct {
 }
 
 // Issues returns the issues of all pages.
-func (f Report) Issues() (out []Issue) {
-	for _, p := range f.Pages {
+func (r Report) Issues() (out []Issue) {
+	for _, p := range r.Pages {
 		out = append(out, p.Issues...)
 	}
 	return out

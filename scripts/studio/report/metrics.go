@@ -55,22 +55,22 @@ type metricCalls struct {
 
 // startMetrics starts the calls for the first metrics. Those with an active goal come first. A
 // derived metric needs no call, because it is computed from other metrics.
-func (r *builder) startMetrics() {
-	for _, m := range series.Of(r.definitions.Value.Items, r.goals.Value.Items) {
+func (build *builder) startMetrics() {
+	for _, m := range series.Of(build.definitions.Value.Items, build.goals.Value.Items) {
 		calls := &metricCalls{Metric: m}
-		if r.metrics = append(r.metrics, calls); m.Kind == client.MetricsKindDerived || r.measuredCount() > metricsMax {
+		if build.metrics = append(build.metrics, calls); m.Kind == client.MetricsKindDerived || build.measuredCount() > metricsMax {
 			continue
 		}
-		calls.weeks = r.startPoints(m.Key, period.Week, r.monday.AddDate(0, 0, 7*(1-weeksMax)), r.monday)
-		if r.daysOver > 0 && r.daysOver < 7 && r.rollsUp(m) {
-			calls.days = r.startPoints(m.Key, period.Day, r.monday.AddDate(0, 0, -7), r.monday.AddDate(0, 0, 6))
+		calls.weeks = build.startPoints(m.Key, period.Week, build.monday.AddDate(0, 0, 7*(1-weeksMax)), build.monday)
+		if build.daysOver > 0 && build.daysOver < 7 && build.rollsUp(m) {
+			calls.days = build.startPoints(m.Key, period.Day, build.monday.AddDate(0, 0, -7), build.monday.AddDate(0, 0, 6))
 		}
 	}
 }
 
 // measuredCount returns how many of the metrics are not derived.
-func (r *builder) measuredCount() (n int) {
-	for _, m := range r.metrics {
+func (build *builder) measuredCount() (n int) {
+	for _, m := range build.metrics {
 		if m.Kind != client.MetricsKindDerived {
 			n++
 		}
@@ -79,15 +79,17 @@ func (r *builder) measuredCount() (n int) {
 }
 
 // rollsUp reports whether the daily values of a metric can be combined into weekly ones.
-func (r *builder) rollsUp(m series.Metric) bool {
+func (build *builder) rollsUp(m series.Metric) bool {
 	return m.Aggregation != client.MetricsAggregationNone
 }
 
-func (r *builder) startPoints(key string, grain period.Grain, from, to time.Time) *batch.Result[client.Page[client.Point]] {
+func (build *builder) startPoints(key string, grain period.Grain, from, to time.Time) *batch.Result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)), Total: client.Value(true),
 	}
-	return batch.Try(r.Reader, func(ctx context.Context) (client.Page[client.Point], error) { return r.API.ListMetricPoints(ctx, in) })
+	return batch.Try(build.Reader, func(ctx context.Context) (client.Page[client.Point], error) {
+		return build.API.ListMetricPoints(ctx, in)
+	})
 }
 
 // metricValues are the values of a metric in the report.
@@ -100,15 +102,15 @@ type metricValues struct {
 
 // metricRows returns the rows of the metrics. omitted is the number of metrics that have no row. A
 // derived metric has no row if its formula contains a metric without values.
-func (r *builder) metricRows() (rows []Metric, omitted int) {
+func (build *builder) metricRows() (rows []Metric, omitted int) {
 	rows = []Metric{}
 	values := map[string]metricValues{}
-	for _, m := range r.metrics {
+	for _, m := range build.metrics {
 		if m.weeks != nil {
-			values[bareKey(m.Key)] = r.values(m)
+			values[bareKey(m.Key)] = build.values(m)
 		}
 	}
-	for _, m := range r.metrics {
+	for _, m := range build.metrics {
 		v, known := values[bareKey(m.Key)]
 		if m.Kind == client.MetricsKindDerived && len(rows) < metricsMax+2 {
 			v, known = derive(m.Metric, values)
@@ -118,10 +120,10 @@ func (r *builder) metricRows() (rows []Metric, omitted int) {
 			omitted++
 			continue
 		}
-		rows = append(rows, r.row(m.Metric, v))
+		rows = append(rows, build.row(m.Metric, v))
 	}
-	if r.definitions.Value.Next != "" {
-		r.AddGap(batch.Gap{Part: partMetrics, Reason: "only the first 200 definitions were read"})
+	if build.definitions.Value.Next != "" {
+		build.AddGap(batch.Gap{Part: partMetrics, Reason: "only the first 200 definitions were read"})
 	}
 	return rows, omitted
 }
@@ -131,14 +133,14 @@ func bareKey(key string) string { return strings.TrimPrefix(key, "custom.") }
 // values returns the values of a metric that was read. If the week is over, they are the service's
 // roll-ups of both weeks. Otherwise, the finished days of both weeks are combined as the service
 // combines them.
-func (r *builder) values(m *metricCalls) (out metricValues) {
+func (build *builder) values(m *metricCalls) (out metricValues) {
 	for _, result := range []*batch.Result[client.Page[client.Point]]{m.weeks, m.days} {
 		switch {
 		case result == nil || result.Known:
 		case attention.IsTotalRefusal(result.Err):
 			return metricValues{note: "it has values by part only, and no total"}
 		default:
-			r.AddFailure(partMetrics, result.Err)
+			build.AddFailure(partMetrics, result.Err)
 			return metricValues{note: "it could not be read"}
 		}
 	}
@@ -153,18 +155,18 @@ func (r *builder) values(m *metricCalls) (out metricValues) {
 	}
 	var starts []time.Time
 	for i := range weeksMax {
-		starts = append(starts, r.monday.AddDate(0, 0, 7*(i+1-weeksMax)))
+		starts = append(starts, build.monday.AddDate(0, 0, 7*(i+1-weeksMax)))
 	}
 	out.weeks = money.BucketValues(m.weeks.Value.Items, starts)
 	switch {
-	case r.daysOver == 7:
+	case build.daysOver == 7:
 		out.now, out.before = out.weeks[weeksMax-1], out.weeks[weeksMax-2]
 		out.note = comparisonProblem(out.weeks)
-	case r.daysOver == 0: // no day can be compared yet, and the whole week before is not the same days
+	case build.daysOver == 0: // no day can be compared yet, and the whole week before is not the same days
 	case m.days == nil:
 		out.note = "its days do not combine, and the week is not over"
 	default:
-		out.setDays(r.span, m.Metric, money.BucketValues(m.days.Value.Items, r.daysOfTwoWeeks()))
+		out.setDays(build.span, m.Metric, money.BucketValues(m.days.Value.Items, build.daysOfTwoWeeks()))
 	}
 	return out
 }
@@ -186,9 +188,9 @@ func comparisonProblem(weeks []chart.Value) string {
 }
 
 // daysOfTwoWeeks returns the days of the previous week, followed by those of the report's week.
-func (r *builder) daysOfTwoWeeks() (out []time.Time) {
+func (build *builder) daysOfTwoWeeks() (out []time.Time) {
 	for i := range 14 {
-		out = append(out, r.monday.AddDate(0, 0, i-7))
+		out = append(out, build.monday.AddDate(0, 0, i-7))
 	}
 	return out
 }
@@ -239,10 +241,10 @@ func derive(m series.Metric, values map[string]metricValues) (out metricValues, 
 	return out, true
 }
 
-func (r *builder) row(m series.Metric, v metricValues) Metric {
-	out := Metric{Key: m.Key, Name: phrase.Excerpt(m.Name, 60), How: m.How(), Note: v.note, values: v.weeks, over: r.daysOver == 7, Weeks: []Bucket{}}
+func (build *builder) row(m series.Metric, v metricValues) Metric {
+	out := Metric{Key: m.Key, Name: phrase.Excerpt(m.Name, 60), How: m.How(), Note: v.note, values: v.weeks, over: build.daysOver == 7, Weeks: []Bucket{}}
 	for i, week := range v.weeks {
-		out.Weeks = append(out.Weeks, Bucket{client.Day(r.monday.AddDate(0, 0, 7*(i+1-weeksMax))), number(week)})
+		out.Weeks = append(out.Weeks, Bucket{client.Day(build.monday.AddDate(0, 0, 7*(i+1-weeksMax))), number(week)})
 	}
 	out.Value, out.BeforeValue = number(v.now), number(v.before)
 	if v.now.OK {

@@ -207,94 +207,94 @@ func (r Report) FailedParts() []batch.Gap {
 }
 
 // startLists starts the calls that do not depend on the week.
-func (r *builder) startLists() {
-	r.company = batch.Start(r.Reader, partCompany, "company:read", func(ctx context.Context) (client.Company, error) { return r.API.GetCompany(ctx) })
-	r.definitions = attention.ListDefinitions(r.Reader, partMetrics)
-	r.goals = attention.ListGoals(r.Reader, partGoals)
+func (build *builder) startLists() {
+	build.company = batch.Start(build.Reader, partCompany, "company:read", func(ctx context.Context) (client.Company, error) { return build.API.GetCompany(ctx) })
+	build.definitions = attention.ListDefinitions(build.Reader, partMetrics)
+	build.goals = attention.ListGoals(build.Reader, partGoals)
 	waiting := func(status client.FeedbackReplyStatus) *batch.Result[client.Page[client.Feedback]] {
-		return attention.ListReviews(r.Reader, partReviews, client.ListFeedbackInput{ReplyStatus: client.Value(status), Limit: client.Value(200)})
+		return attention.ListReviews(build.Reader, partReviews, client.ListFeedbackInput{ReplyStatus: client.Value(status), Limit: client.Value(200)})
 	}
-	r.approvals, r.unanswered, r.failedReplies = waiting(client.FeedbackReplyStatusNeedsReview), waiting(client.FeedbackReplyStatusNone), waiting(client.FeedbackReplyStatusFailed)
-	r.boards = attention.ListBoards(r.Reader, partRoadmap)
-	r.scheduled = attention.ListPosts(r.Reader, partPosts, client.ListBroadcastPostsInput{
+	build.approvals, build.unanswered, build.failedReplies = waiting(client.FeedbackReplyStatusNeedsReview), waiting(client.FeedbackReplyStatusNone), waiting(client.FeedbackReplyStatusFailed)
+	build.boards = attention.ListBoards(build.Reader, partRoadmap)
+	build.scheduled = attention.ListPosts(build.Reader, partPosts, client.ListBroadcastPostsInput{
 		Status: client.Value(client.BroadcastPostStatusScheduled), Order: client.Value("asc"), Limit: client.Value(50),
 	})
-	r.audits = attention.ListAudits(r.Reader, partAudits, auditsMax)
+	build.audits = attention.ListAudits(build.Reader, partAudits, auditsMax)
 }
 
 // companyClock returns the clock of the company's time zone, or of UTC if the company could not be
 // read.
-func (r *builder) companyClock() civiltime.Clock {
-	if !r.company.Known {
+func (build *builder) companyClock() civiltime.Clock {
+	if !build.company.Known {
 		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
 	}
-	return civiltime.ClockOf(r.company.Value.Timezone.Or(""))
+	return civiltime.ClockOf(build.company.Value.Timezone.Or(""))
 }
 
 // startWeek starts the calls that depend on the week. The service filters by UTC days, so the calls
 // read one more day at each end.
-func (r *builder) startWeek() (judge func() []attention.Judgement) {
-	r.startMetrics()
-	active := slices.DeleteFunc(slices.Clone(r.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })
-	judge = attention.JudgeGoals(r.Reader, partGoals, active, r.definitions.Value.Items, goalMetricsMax, r.now)
-	if r.May("feedback:read") {
-		r.reviews = r.startReviews()
+func (build *builder) startWeek() (judge func() []attention.Judgement) {
+	build.startMetrics()
+	active := slices.DeleteFunc(slices.Clone(build.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })
+	judge = attention.JudgeGoals(build.Reader, partGoals, active, build.definitions.Value.Items, goalMetricsMax, build.now)
+	if build.May("feedback:read") {
+		build.reviews = build.startReviews()
 	}
-	r.posts = attention.ListPosts(r.Reader, partPosts, client.ListBroadcastPostsInput{
-		From: client.Value(client.Day(r.monday.AddDate(0, 0, -8))), To: client.Value(client.Day(r.monday.AddDate(0, 0, 7))), // a post may be sent late
+	build.posts = attention.ListPosts(build.Reader, partPosts, client.ListBroadcastPostsInput{
+		From: client.Value(client.Day(build.monday.AddDate(0, 0, -8))), To: client.Value(client.Day(build.monday.AddDate(0, 0, 7))), // a post may be sent late
 		Order: client.Value("desc"), Limit: client.Value(postsMax),
 	})
-	r.startBoards()
+	build.startBoards()
 	return judge
 }
 
 // startBoards starts the calls for the items of the boards that were published in the week.
-func (r *builder) startBoards() {
-	if r.boards.Value.Next != "" {
-		r.AddGap(batch.Gap{Part: partRoadmap, Reason: fmt.Sprintf("only the first %d boards were read", len(r.boards.Value.Items))})
+func (build *builder) startBoards() {
+	if build.boards.Value.Next != "" {
+		build.AddGap(batch.Gap{Part: partRoadmap, Reason: fmt.Sprintf("only the first %d boards were read", len(build.boards.Value.Items))})
 	}
-	boards := slices.DeleteFunc(r.boards.Value.Items, func(b client.Board) bool {
+	boards := slices.DeleteFunc(build.boards.Value.Items, func(b client.Board) bool {
 		at, published := b.PublishedAt.Get()
-		return !published || at.Before(r.start)
+		return !published || at.Before(build.start)
 	})
 	slices.SortStableFunc(boards, func(a, b client.Board) int {
 		return b.PublishedAt.Or(time.Time{}).Compare(a.PublishedAt.Or(time.Time{}))
 	})
-	r.boards.Value.Items = boards
-	r.live, r.items = make([]*batch.Result[client.Page[client.LiveItem]], len(boards)), make([]*batch.Result[client.Page[client.Item]], len(boards))
+	build.boards.Value.Items = boards
+	build.live, build.items = make([]*batch.Result[client.Page[client.LiveItem]], len(boards)), make([]*batch.Result[client.Page[client.Item]], len(boards))
 	started := 0
 	for i, b := range boards {
-		if at, _ := b.PublishedAt.Get(); !r.inWeek(at) || started == boardsMax {
+		if at, _ := b.PublishedAt.Get(); !build.inWeek(at) || started == boardsMax {
 			continue
 		}
 		started++
-		r.live[i] = batch.Start(r.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.LiveItem], error) {
-			return r.API.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
+		build.live[i] = batch.Start(build.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.LiveItem], error) {
+			return build.API.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
 		})
-		r.items[i] = batch.Start(r.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.Item], error) {
-			return r.API.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
+		build.items[i] = batch.Start(build.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.Item], error) {
+			return build.API.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
 		})
 	}
 }
 
 // report combines the results of the calls into a report.
-func (r *builder) report(goals []attention.Judgement) Report {
+func (build *builder) report(goals []attention.Judgement) Report {
 	out := Report{
-		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
-		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.clock.Name, ZoneNote: r.clock.Note,
-		Over: r.over(), Days: r.days(), ReadAt: r.now.UTC(), ReadText: r.clock.Moment(r.now),
-		Goals: r.goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
+		Company: phrase.Excerpt(build.company.Value.Name.Or(""), 80), Week: build.Week.String(), Title: build.title(),
+		From: client.Day(build.monday), To: client.Day(build.monday.AddDate(0, 0, 6)), TimeZone: build.clock.Name, ZoneNote: build.clock.Note,
+		Over: build.over(), Days: build.days(), ReadAt: build.now.UTC(), ReadText: build.clock.Moment(build.now),
+		Goals: build.goalsOf(goals), Roadmap: build.roadmap(), Posts: build.postsOfWeek(), Audits: build.auditsOfWeek(),
 	}
-	out.Metrics, out.MoreMetrics = r.metricRows()
-	out.Reviews = r.reviewsOfWeek()
-	out.NotRead, out.Calls = r.Gaps(), r.Sent()+1
+	out.Metrics, out.MoreMetrics = build.metricRows()
+	out.Reviews = build.reviewsOfWeek()
+	out.NotRead, out.Calls = build.Gaps(), build.Sent()+1
 	return out
 }
 
-func (r *builder) goalsOf(all []attention.Judgement) []Goal {
+func (build *builder) goalsOf(all []attention.Judgement) []Goal {
 	out := []Goal{}
 	if len(all) > goalsMax {
-		r.AddGap(batch.Gap{Part: partGoals, Reason: fmt.Sprintf("only the %d with the highest priority are listed, of %d", goalsMax, len(all))})
+		build.AddGap(batch.Gap{Part: partGoals, Reason: fmt.Sprintf("only the %d with the highest priority are listed, of %d", goalsMax, len(all))})
 		all = all[:goalsMax]
 	}
 	for _, j := range all {
@@ -310,24 +310,24 @@ func (r *builder) goalsOf(all []attention.Judgement) []Goal {
 }
 
 // roadmap returns the boards that were published in the week or after it.
-func (r *builder) roadmap() []Board {
+func (build *builder) roadmap() []Board {
 	out := []Board{}
 	left := 0
-	for i, b := range r.boards.Value.Items {
+	for i, b := range build.boards.Value.Items {
 		if len(out) == boardRowsMax {
 			left++
 			continue
 		}
 		at := b.PublishedAt.Or(time.Time{})
 		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
-		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.clock.Soon(at))
-		switch row.PublishedLater = !r.inWeek(at); {
+		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), build.clock.Soon(at))
+		switch row.PublishedLater = !build.inWeek(at); {
 		case row.PublishedLater:
 			row.Text += ", after this week (earlier versions are not listed here)"
-		case r.live[i] == nil:
+		case build.live[i] == nil:
 			row.Text += "; its items were not read"
-		case r.live[i].Known && r.items[i].Known:
-			row.setItems(r.span, at, r.live[i].Value, r.items[i].Value)
+		case build.live[i].Known && build.items[i].Known:
+			row.setItems(build.span, at, build.live[i].Value, build.items[i].Value)
 		}
 		out = append(out, row)
 	}
@@ -375,20 +375,20 @@ func countText(n int, more bool, one, many string) string {
 	return phrase.Plural(n, one, many)
 }
 
-func (r *builder) postsOfWeek() Posts {
-	out := Posts{Read: r.posts.Known, NextRead: r.scheduled.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
-	if r.posts.Value.Next != "" {
-		r.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
+func (build *builder) postsOfWeek() Posts {
+	out := Posts{Read: build.posts.Known, NextRead: build.scheduled.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
+	if build.posts.Value.Next != "" {
+		build.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
 	}
-	for _, p := range r.posts.Value.Items {
+	for _, p := range build.posts.Value.Items {
 		switch p.Status.Or("") {
 		case client.BroadcastPostStatusPublished:
-			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); r.inWeek(at) {
-				out.Sent = append(out.Sent, r.post(p, at))
+			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); build.inWeek(at) {
+				out.Sent = append(out.Sent, build.post(p, at))
 			}
 		case client.BroadcastPostStatusFailed:
-			if at := p.ScheduledFor.Or(p.UpdatedAt.Or(time.Time{})); r.inWeek(at) {
-				out.Failed = append(out.Failed, r.post(p, at))
+			if at := p.ScheduledFor.Or(p.UpdatedAt.Or(time.Time{})); build.inWeek(at) {
+				out.Failed = append(out.Failed, build.post(p, at))
 			}
 		}
 	}
@@ -396,43 +396,43 @@ func (r *builder) postsOfWeek() Posts {
 	slices.SortStableFunc(out.Sent, byTime)
 	slices.SortStableFunc(out.Failed, byTime)
 	overdue := 0
-	for _, p := range r.scheduled.Value.Items {
-		if attention.Overdue(p, r.now.Add(-attention.Grace)) {
+	for _, p := range build.scheduled.Value.Items {
+		if attention.Overdue(p, build.now.Add(-attention.Grace)) {
 			overdue++
 		} else if len(out.Next) < nextMax {
-			out.Next = append(out.Next, r.post(p, p.ScheduledFor.Or(r.now)))
+			out.Next = append(out.Next, build.post(p, p.ScheduledFor.Or(build.now)))
 		}
 	}
 	if overdue > 0 {
-		out.Overdue = countText(overdue, overdue == len(r.scheduled.Value.Items) && r.scheduled.Value.Next != "", "post", "posts") + " overdue now"
+		out.Overdue = countText(overdue, overdue == len(build.scheduled.Value.Items) && build.scheduled.Value.Next != "", "post", "posts") + " overdue now"
 	}
 	return out
 }
 
-func (r *builder) post(p client.Post, at time.Time) Post {
+func (build *builder) post(p client.Post, at time.Time) Post {
 	return Post{
-		ID: p.ID, at: at, When: r.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
+		ID: p.ID, at: at, When: build.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
 		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
 	}
 }
 
 // auditsOfWeek returns the audits that ended in the week, newest first.
-func (r *builder) auditsOfWeek() []Audit {
+func (build *builder) auditsOfWeek() []Audit {
 	out := []Audit{}
-	all := r.audits.Value.Items
+	all := build.audits.Value.Items
 	for i, a := range all {
 		at := a.FinishedAt.Or(a.StartedAt.Or(time.Time{}))
-		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.inWeek(at) {
+		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !build.inWeek(at) {
 			continue
 		}
-		row := Audit{ID: a.ID, Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
+		row := Audit{ID: a.ID, Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: build.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
 		if a.Status.Or("") == client.OptimiseAuditStatusComplete {
 			row.Scores = scores.Of(a, scores.Previous(all[i+1:], a))
 		}
 		out = append(out, row)
 	}
-	if r.audits.Value.Next != "" && len(all) > 0 && !all[len(all)-1].StartedAt.Or(time.Time{}).Before(r.start) {
-		r.AddGap(batch.Gap{Part: partAudits, Reason: fmt.Sprintf("only the %d latest were read", auditsMax)})
+	if build.audits.Value.Next != "" && len(all) > 0 && !all[len(all)-1].StartedAt.Or(time.Time{}).Before(build.start) {
+		build.AddGap(batch.Gap{Part: partAudits, Reason: fmt.Sprintf("only the %d latest were read", auditsMax)})
 	}
 	return out
 }

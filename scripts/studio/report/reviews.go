@@ -21,16 +21,16 @@ type reviewPages struct {
 }
 
 // startReviews starts the calls for the reviews of both weeks, one page after another.
-func (r *builder) startReviews() *batch.Result[reviewPages] {
+func (build *builder) startReviews() *batch.Result[reviewPages] {
 	in := client.ListFeedbackInput{
-		PostedFrom: client.Value(client.Day(r.monday.AddDate(0, 0, -8))), PostedTo: client.Value(client.Day(r.monday.AddDate(0, 0, 7))), Limit: client.Value(200),
+		PostedFrom: client.Value(client.Day(build.monday.AddDate(0, 0, -8))), PostedTo: client.Value(client.Day(build.monday.AddDate(0, 0, 7))), Limit: client.Value(200),
 	}
-	return batch.Start(r.Reader, partReviews, "feedback:read", func(ctx context.Context) (out reviewPages, err error) {
+	return batch.Start(build.Reader, partReviews, "feedback:read", func(ctx context.Context) (out reviewPages, err error) {
 		for page := range reviewPagesMax {
 			if page > 0 {
-				r.CountCall()
+				build.CountCall()
 			}
-			list, err := r.API.ListFeedback(ctx, in)
+			list, err := build.API.ListFeedback(ctx, in)
 			if err != nil {
 				return out, err
 			}
@@ -45,19 +45,19 @@ func (r *builder) startReviews() *batch.Result[reviewPages] {
 	})
 }
 
-func (r *builder) reviewsOfWeek() Reviews {
+func (build *builder) reviewsOfWeek() Reviews {
 	out := Reviews{Waiting: []string{}}
-	if r.reviews == nil || !r.reviews.Known {
+	if build.reviews == nil || !build.reviews.Known {
 		return out
 	}
 	out.Read = true
-	oldest := r.now
+	oldest := build.now
 	sum, rated := 0, 0
-	for _, f := range r.reviews.Value.reviews {
+	for _, f := range build.reviews.Value.reviews {
 		at := f.PostedAt.Or(time.Time{})
 		oldest = at
-		if !r.inWeek(at) {
-			if r.inWeekBefore(at) {
+		if !build.inWeek(at) {
+			if build.inWeekBefore(at) {
 				out.Before++
 			}
 			continue
@@ -77,17 +77,17 @@ func (r *builder) reviewsOfWeek() Reviews {
 	if rated > 0 {
 		out.Average = units.Number(float64(sum)/float64(rated), 1, 1)
 	}
-	cut := r.reviews.Value.cut
-	out.HasBefore = !cut || oldest.Before(r.dayStart(-7))
-	if out.More = cut && !oldest.Before(r.start); cut && !out.HasBefore {
-		r.AddGap(batch.Gap{Part: partReviews, Reason: fmt.Sprintf("only the %d latest of both weeks were read", len(r.reviews.Value.reviews))})
+	cut := build.reviews.Value.cut
+	out.HasBefore = !cut || oldest.Before(build.dayStart(-7))
+	if out.More = cut && !oldest.Before(build.start); cut && !out.HasBefore {
+		build.AddGap(batch.Gap{Part: partReviews, Reason: fmt.Sprintf("only the %d latest of both weeks were read", len(build.reviews.Value.reviews))})
 	}
-	out.Approvals = waitingText(r.approvals, "reply to approve", "replies to approve")
-	out.NoReply = waitingText(r.unanswered, "review without a reply", "reviews without a reply")
-	if len(r.failedReplies.Value.Items) > 0 {
-		out.NotPosted = waitingText(r.failedReplies, "reply that could not be posted", "replies that could not be posted")
+	out.Approvals = waitingText(build.approvals, "reply to approve", "replies to approve")
+	out.NoReply = waitingText(build.unanswered, "review without a reply", "reviews without a reply")
+	if len(build.failedReplies.Value.Items) > 0 {
+		out.NotPosted = waitingText(build.failedReplies, "reply that could not be posted", "replies that could not be posted")
 	}
-	urgent := slices.Clone(attention.ByUrgency(r.approvals.Value.Items, r.unanswered.Value.Items))
+	urgent := slices.Clone(attention.ByUrgency(build.approvals.Value.Items, build.unanswered.Value.Items))
 	for _, f := range urgent[:min(len(urgent), waitingMax)] {
 		out.Waiting, out.WaitingIDs = append(out.Waiting, attention.ReviewName(f)), append(out.WaitingIDs, f.ID)
 	}

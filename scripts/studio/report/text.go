@@ -74,23 +74,23 @@ var stateWords = map[attention.GoalState]string{attention.GoalPast: "past its da
 func (g Goal) StateText() string { return stateWords[g.State] }
 
 // CountText says how many reviews the week has.
-func (v Reviews) CountText() string {
-	total := countText(v.Count, v.More, "review or mention", "reviews and mentions")
-	if v.HasBefore {
-		total += fmt.Sprintf(", %d the week before", v.Before)
+func (r Reviews) CountText() string {
+	total := countText(r.Count, r.More, "review or mention", "reviews and mentions")
+	if r.HasBefore {
+		total += fmt.Sprintf(", %d the week before", r.Before)
 	}
-	if v.Average != "" {
-		total += ", " + v.Average + " stars on average"
+	if r.Average != "" {
+		total += ", " + r.Average + " stars on average"
 	}
-	if v.Mentions > 0 {
-		total += fmt.Sprintf(", %d without stars", v.Mentions)
+	if r.Mentions > 0 {
+		total += fmt.Sprintf(", %d without stars", r.Mentions)
 	}
 	return total
 }
 
 // WaitingText says how many reviews wait for a person.
-func (v Reviews) WaitingText() string {
-	text := strings.Join(withoutEmpty(v.Approvals, v.NoReply, v.NotPosted), ", ")
+func (r Reviews) WaitingText() string {
+	text := strings.Join(withoutEmpty(r.Approvals, r.NoReply, r.NotPosted), ", ")
 	return "Now waiting: " + cmp.Or(text, "not known")
 }
 
@@ -101,13 +101,13 @@ type StarCount struct {
 }
 
 // ByStars returns the counts, most stars first.
-func (v Reviews) ByStars() (out []StarCount) {
+func (r Reviews) ByStars() (out []StarCount) {
 	sum := 0
-	for _, n := range v.Stars {
+	for _, n := range r.Stars {
 		sum += n
 	}
 	for stars := 5; stars >= 1; stars-- {
-		n := v.Stars[stars-1]
+		n := r.Stars[stars-1]
 		out = append(out, StarCount{stars, n, float64(n) / float64(max(1, sum))})
 	}
 	return out

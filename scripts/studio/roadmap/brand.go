@@ -132,8 +132,8 @@ func sortedKeys(m map[string]any) (out []string) {
 // rgb is a colour. Its components are between 0 and 255.
 type rgb [3]float64
 
-func (c rgb) String() string {
-	return fmt.Sprintf("#%02x%02x%02x", int(math.Round(c[0])), int(math.Round(c[1])), int(math.Round(c[2])))
+func (r rgb) String() string {
+	return fmt.Sprintf("#%02x%02x%02x", int(math.Round(r[0])), int(math.Round(r[1])), int(math.Round(r[2])))
 }
 
 var hexPattern = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)

@@ -233,18 +233,18 @@ func (m Metric) Compare(points []client.Point, w period.Window) Comparison {
 }
 
 // SetChange computes Change and Good from FinishedValue and BeforeValue.
-func (d *Comparison) SetChange(m Metric) {
-	if d.FinishedValue.OK && d.BeforeValue.OK && d.hasEnoughValues() {
+func (c *Comparison) SetChange(m Metric) {
+	if c.FinishedValue.OK && c.BeforeValue.OK && c.hasEnoughValues() {
 		var sign int
-		d.Change, sign, _ = d.Unit.Change(d.FinishedValue.V, d.BeforeValue.V)
-		d.Good = m.ChangeQuality(sign)
+		c.Change, sign, _ = c.Unit.Change(c.FinishedValue.V, c.BeforeValue.V)
+		c.Good = m.ChangeQuality(sign)
 	}
 }
 
 // hasEnoughValues reports whether the earlier period has enough values for a comparison. Otherwise,
 // a metric that began in the middle of that period would seem to have grown.
-func (d Comparison) hasEnoughValues() bool {
-	return 2*CountKnown(d.Against) >= CountKnown(d.Now[:d.Window.OpenIndex])
+func (c Comparison) hasEnoughValues() bool {
+	return 2*CountKnown(c.Against) >= CountKnown(c.Now[:c.Window.OpenIndex])
 }
 
 // CountKnown returns how many of the values are known.
@@ -259,9 +259,9 @@ func CountKnown(values []chart.Value) (n int) {
 
 // HasBefore reports whether the chart shows the earlier values. It does not if there are so few
 // that they would appear as isolated dots.
-func (d Comparison) HasBefore() bool {
-	n := CountKnown(d.Before)
-	return n > 0 && 2*n >= CountKnown(d.Now)
+func (c Comparison) HasBefore() bool {
+	n := CountKnown(c.Before)
+	return n > 0 && 2*n >= CountKnown(c.Now)
 }
 
 // ChangeQuality returns "good", "bad" or "even" for a change with the given sign. Whether an
@@ -277,8 +277,8 @@ func (m Metric) ChangeQuality(sign int) string {
 }
 
 // Spark draws the period as a sparkline.
-func (d Comparison) Spark(title string) any {
-	return chart.Spark(title, d.Now[:d.Window.FutureIndex], d.Window.OpenIndex)
+func (c Comparison) Spark(title string) any {
+	return chart.Spark(title, c.Now[:c.Window.FutureIndex], c.Window.OpenIndex)
 }
 
 // DimsOf returns a point's dimension values.

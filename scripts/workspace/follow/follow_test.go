@@ -44,7 +44,7 @@ var origin = follow.Origin{BaseURL: "http://feed.example", CompanyID: feedtest.C
 
 // newFollower returns a follower of a feed, with its file locked until the test ends or release is
 // called.
-func (recv *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
+func (r *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
 	t.Helper()
 	api, err := client.New(origin.BaseURL, "sk_test", client.WithHTTPClient(&http.Client{Transport: handlerTransport{feed}}), client.WithCompany(origin.CompanyID), client.WithAttempts(1))
 	if err != nil {
@@ -57,18 +57,18 @@ func (recv *receiver) newFollower(t *testing.T, feed http.Handler, path string) 
 	f = &follow.Follower{
 		API: api, Origin: origin, File: file, Since: "1h", From: time.Now().Add(-time.Hour), Started: time.Now().Add(-time.Minute), Period: 10 * time.Second,
 		Deliver: func(_ context.Context, c follow.Change) error {
-			if recv.fail != nil {
-				if err := recv.fail(c.ID); err != nil {
+			if r.fail != nil {
+				if err := r.fail(c.ID); err != nil {
 					return err
 				}
 			}
-			recv.ids = append(recv.ids, c.ID)
+			r.ids = append(r.ids, c.ID)
 			return nil
 		},
-		Report: func(err error, next string) { recv.errs = append(recv.errs, err.Error()+"; "+next) },
-		Note:   func(format string, args ...any) { recv.notes = append(recv.notes, fmt.Sprintf(format, args...)) },
+		Report: func(err error, next string) { r.errs = append(r.errs, err.Error()+"; "+next) },
+		Note:   func(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) },
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			recv.slept = append(recv.slept, d)
+			r.slept = append(r.slept, d)
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

@@ -61,18 +61,18 @@ func versionFlag(cmd *cobra.Command) versionOption {
 }
 
 // version returns the version, or nil if the flag was not given.
-func (w versionOption) version() *int64 {
-	if !w.cmd.Flags().Changed("version") {
+func (v versionOption) version() *int64 {
+	if !v.cmd.Flags().Changed("version") {
 		return nil
 	}
-	return w.flag
+	return v.flag
 }
 
-func (w versionOption) check(cmd *cobra.Command) error {
-	if w.version() == nil {
+func (v versionOption) check(cmd *cobra.Command) error {
+	if v.version() == nil {
 		return nil
 	}
-	return checkVersion(cmd, *w.flag)
+	return checkVersion(cmd, *v.flag)
 }
 
 func checkVersion(cmd *cobra.Command, version int64) error {

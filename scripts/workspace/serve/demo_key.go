@@ -79,18 +79,18 @@ func openKey(ctx context.Context, session *tableconn.Session, companyID, file, n
 }
 
 // read reads the key file. works reports whether its key works and belongs to the company.
-func (d *storedKey) read(ctx context.Context, session *tableconn.Session, companyID string) (works bool, err error) {
-	text, err := os.ReadFile(d.file)
+func (s *storedKey) read(ctx context.Context, session *tableconn.Session, companyID string) (works bool, err error) {
+	text, err := os.ReadFile(s.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the key in %s: %w", d.file, err)
+		return false, fmt.Errorf("read the key in %s: %w", s.file, err)
 	}
-	if json.Unmarshal(text, &d.DemoKey) != nil {
+	if json.Unmarshal(text, &s.DemoKey) != nil {
 		return false, nil
 	}
-	token, err := auth.Parse(d.Key)
+	token, err := auth.Parse(s.Key)
 	if err != nil || token.CompanyID != companyID {
 		return false, nil
 	}
@@ -101,5 +101,5 @@ func (d *storedKey) read(ctx context.Context, session *tableconn.Session, compan
 	case errors.Is(err, auth.ErrUnauthorised):
 		return false, nil
 	}
-	return false, fmt.Errorf("check the key in %s: %w", d.file, err)
+	return false, fmt.Errorf("check the key in %s: %w", s.file, err)
 }

@@ -38,24 +38,24 @@ type serviceFlags struct {
 	profile          profileName
 }
 
-func (r *serviceFlags) register(flags *pflag.FlagSet) {
-	r.registerBaseURL(flags)
-	r.registerCompany(flags)
+func (s *serviceFlags) register(flags *pflag.FlagSet) {
+	s.registerBaseURL(flags)
+	s.registerCompany(flags)
 }
 
-func (r *serviceFlags) registerCompany(flags *pflag.FlagSet) {
-	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
+func (s *serviceFlags) registerCompany(flags *pflag.FlagSet) {
+	flags.StringVar(&s.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
 // registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for
 // commands that need no company.
-func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
-	r.registerURL(flags)
-	flags.Var(&r.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
+func (s *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
+	s.registerURL(flags)
+	flags.Var(&s.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 }
 
-func (r *serviceFlags) registerURL(flags *pflag.FlagSet) {
-	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, that of the last serve, or "+defaultBaseURL+")")
+func (s *serviceFlags) registerURL(flags *pflag.FlagSet) {
+	flags.StringVar(&s.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, that of the last serve, or "+defaultBaseURL+")")
 }
 
 // credential is a key and its service.

@@ -19,34 +19,34 @@ type CrashingTransport struct {
 
 // CrashAfter starts a new simulated process, which crashes after a number of calls. If during is
 // true, it crashes during the next call: that call is executed, but its response is lost.
-func (m *CrashingTransport) CrashAfter(calls int, during bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.armed, m.callsLeft, m.crashesDuringCall, m.crashed = true, calls, during, false
+func (c *CrashingTransport) CrashAfter(calls int, during bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed, c.callsLeft, c.crashesDuringCall, c.crashed = true, calls, during, false
 }
 
 // StopCrashing starts a new simulated process that does not crash.
-func (m *CrashingTransport) StopCrashing() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.armed, m.crashed = false, false
+func (c *CrashingTransport) StopCrashing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed, c.crashed = false, false
 }
 
 // Crashed reports whether a call has failed since the last call of CrashAfter.
-func (m *CrashingTransport) Crashed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.crashed
+func (c *CrashingTransport) Crashed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.crashed
 }
 
 // RoundTrip implements http.RoundTripper.
-func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.mu.Lock()
-	m.callsLeft--
-	failed := m.armed && m.callsLeft < 0
-	sent := !failed || m.callsLeft == -1 && m.crashesDuringCall
-	m.crashed = m.crashed || failed
-	m.mu.Unlock()
+func (c *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.callsLeft--
+	failed := c.armed && c.callsLeft < 0
+	sent := !failed || c.callsLeft == -1 && c.crashesDuringCall
+	c.crashed = c.crashed || failed
+	c.mu.Unlock()
 	if sent {
 		out, err := Transport.RoundTrip(r)
 		if err != nil || !failed {

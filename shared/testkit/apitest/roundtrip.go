@@ -87,14 +87,14 @@ type roundTrips struct {
 }
 
 // roundTrip sends a call without advancing the bubble's clock, and then delays the response.
-func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+func (t *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if err := n.countCall(time.Now()); err != nil {
+	if err := t.countCall(time.Now()); err != nil {
 		return nil, err
 	}
-	response, err := n.sendOutside(transport, r)
+	response, err := t.sendOutside(transport, r)
 	select {
 	case <-time.After(callLatency):
 		return response, err
@@ -106,27 +106,27 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 // countCall counts a call. A call belongs to the next round trip if the first response of the
 // latest round trip has already arrived. No other arrival time is needed, because all calls take
 // the same time.
-func (n *roundTrips) countCall(now time.Time) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (t *roundTrips) countCall(now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if now.UTC().Year() != synctestYear {
 		return errors.New("a call during Count by a goroutine that its function did not start")
 	}
-	if n.calls++; n.trips == 0 || !now.Before(n.arrival) {
-		n.trips++
-		n.arrival = now.Add(callLatency)
+	if t.calls++; t.trips == 0 || !now.Before(t.arrival) {
+		t.trips++
+		t.arrival = now.Add(callLatency)
 	}
 	return nil
 }
 
 // sendOutside sends a call from outside the bubble, because the transport's connections belong to
 // goroutines outside the bubble. The bubble's clock stands still until the response arrives.
-func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
+func (t *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	request, err := copyRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	e := <-n.outsideCalls
+	e := <-t.outsideCalls
 	e.work <- func() { response, err = bufferBody(transport.RoundTrip(request)) }
 	<-e.done
 	if err != nil {
@@ -175,11 +175,11 @@ type outsideCall struct {
 }
 
 // runOutsideCalls runs outside calls, each on a separate goroutine, until stop is closed.
-func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
+func (t *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 	for {
 		e := outsideCall{make(chan func()), make(chan struct{})}
 		select {
-		case n.outsideCalls <- e:
+		case t.outsideCalls <- e:
 			go func() {
 				defer close(e.done)
 				(<-e.work)()

@@ -28,7 +28,7 @@ var (
 	ga4RangeLine = regexp.MustCompile(`^\s*(\d{8})-(\d{8})\s*$`)
 )
 
-func (d *reportPeriod) readComment(line string) {
+func (r *reportPeriod) readComment(line string) {
 	day := func(text string) time.Time {
 		at, err := time.Parse(ga4DateLayout, text)
 		if err != nil {
@@ -37,7 +37,7 @@ func (d *reportPeriod) readComment(line string) {
 		return at
 	}
 	if found := ga4RangeLine.FindStringSubmatch(line); found != nil {
-		d.start, d.end = day(found[1]), day(found[2])
+		r.start, r.end = day(found[1]), day(found[2])
 		return
 	}
 	found := ga4DateLine.FindStringSubmatch(line)
@@ -47,21 +47,21 @@ func (d *reportPeriod) readComment(line string) {
 	label := strings.ToLower(strings.TrimSpace(found[1]))
 	switch {
 	case label == "account" || label == "property": // a name of eight digits would look like a date
-	case label == "end date", d.needsEnd && label != "start date":
-		d.end, d.needsEnd = day(found[2]), false
+	case label == "end date", r.needsEnd && label != "start date":
+		r.end, r.needsEnd = day(found[2]), false
 	default:
-		d.start, d.end, d.needsEnd = day(found[2]), time.Time{}, true
+		r.start, r.end, r.needsEnd = day(found[2]), time.Time{}, true
 	}
 }
 
 // nthDay converts a cell that counts days from the report's first day, starting with 0.
-func (d *reportPeriod) nthDay(cell string) (time.Time, error) {
+func (r *reportPeriod) nthDay(cell string) (time.Time, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(cell))
 	if err != nil || n < 0 || n > 100_000 {
 		return time.Time{}, fmt.Errorf("%q is not a number of a day", cell)
 	}
-	day := d.start.AddDate(0, 0, n)
-	if !d.end.IsZero() && day.After(d.end) {
+	day := r.start.AddDate(0, 0, n)
+	if !r.end.IsZero() && day.After(r.end) {
 		return time.Time{}, fmt.Errorf("%q is %s, after the end of the report", cell, day.Format(time.DateOnly))
 	}
 	return day, nil

@@ -27,80 +27,80 @@ type limitedResponse struct {
 }
 
 // WriteHeader stores the status without sending it, because shed may still replace the response.
-func (w *limitedResponse) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
+func (l *limitedResponse) WriteHeader(status int) {
+	if l.status == 0 {
+		l.status = status
 	}
 }
 
 // Write sends the body. It frees the slot first, so that a client that reads slowly does not keep
 // the slot.
-func (w *limitedResponse) Write(body []byte) (n int, err error) {
-	w.freeSlot()
-	if w.status == http.StatusOK {
-		w.server.sizes.set(w.methodAndPath, int64(len(body)))
+func (l *limitedResponse) Write(body []byte) (n int, err error) {
+	l.freeSlot()
+	if l.status == http.StatusOK {
+		l.server.sizes.set(l.methodAndPath, int64(len(body)))
 	}
-	if len(body) > heavyBytesMin && !w.discardsWrites {
-		if !w.server.responseBudget.reserve(int64(len(body))) {
-			clear(w.Header())
-			w.shed("responses")
+	if len(body) > heavyBytesMin && !l.discardsWrites {
+		if !l.server.responseBudget.reserve(int64(len(body))) {
+			clear(l.Header())
+			l.shed("responses")
 		} else {
-			w.reservedBytes += int64(len(body))
+			l.reservedBytes += int64(len(body))
 		}
 	}
-	if w.discardsWrites {
+	if l.discardsWrites {
 		return len(body), nil
 	}
-	w.sendStatus()
-	control := http.NewResponseController(w.ResponseWriter)
+	l.sendStatus()
+	control := http.NewResponseController(l.ResponseWriter)
 	for n < len(body) && err == nil {
-		if err = control.SetWriteDeadline(w.nextWriteDeadline()); err != nil {
+		if err = control.SetWriteDeadline(l.nextWriteDeadline()); err != nil {
 			break
 		}
 		var wrote int
-		wrote, err = w.ResponseWriter.Write(body[n:min(len(body), n+heavyBytesMin)])
+		wrote, err = l.ResponseWriter.Write(body[n:min(len(body), n+heavyBytesMin)])
 		n += wrote
 	}
 	return n, err
 }
 
 // nextWriteDeadline returns the write deadline for the next piece of the body.
-func (w *limitedResponse) nextWriteDeadline() time.Time {
-	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.writeDeadline) {
+func (l *limitedResponse) nextWriteDeadline() time.Time {
+	if soon := time.Now().Add(l.server.pieceTimeout); soon.Before(l.writeDeadline) {
 		return soon
 	}
-	return w.writeDeadline
+	return l.writeDeadline
 }
 
-func (w *limitedResponse) freeSlot() {
-	if w.releaseSlot != nil {
-		w.releaseSlot()
+func (l *limitedResponse) freeSlot() {
+	if l.releaseSlot != nil {
+		l.releaseSlot()
 	}
 }
 
-func (w *limitedResponse) sendStatus() {
-	if !w.statusSent && w.status != 0 {
-		w.ResponseWriter.WriteHeader(w.status)
+func (l *limitedResponse) sendStatus() {
+	if !l.statusSent && l.status != 0 {
+		l.ResponseWriter.WriteHeader(l.status)
 	}
-	w.statusSent = true
+	l.statusSent = true
 }
 
 // end completes the response once the handler has returned.
-func (w *limitedResponse) end() {
-	w.freeSlot()
-	w.sendStatus()
-	w.server.responseBudget.release(w.reservedBytes)
+func (l *limitedResponse) end() {
+	l.freeSlot()
+	l.sendStatus()
+	l.server.responseBudget.release(l.reservedBytes)
 }
 
 // shed responds that the server is overloaded. limit is the name of the limit that was reached.
-func (w *limitedResponse) shed(limit string) {
-	w.refuse(fmt.Errorf("%s: %w", limit, fault.ErrUnavailable))
+func (l *limitedResponse) shed(limit string) {
+	l.refuse(fmt.Errorf("%s: %w", limit, fault.ErrUnavailable))
 }
 
 // refuse responds with an error instead of the handler's response.
-func (w *limitedResponse) refuse(err error) {
-	requestID, public := gateway.NewRequestIDs(w.server.newID).Public(), fault.PublicError(err)
-	w.status, w.statusSent, w.discardsWrites = public.Code.Status(), true, true
-	fault.Write(w.ResponseWriter, w.request, requestID, public)
-	w.server.log.Warn("request refused", "reason", err, "extendedRequestId", requestID)
+func (l *limitedResponse) refuse(err error) {
+	requestID, public := gateway.NewRequestIDs(l.server.newID).Public(), fault.PublicError(err)
+	l.status, l.statusSent, l.discardsWrites = public.Code.Status(), true, true
+	fault.Write(l.ResponseWriter, l.request, requestID, public)
+	l.server.log.Warn("request refused", "reason", err, "extendedRequestId", requestID)
 }

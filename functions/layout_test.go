@@ -113,7 +113,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/spf13/pflag":                               {"scripts/workspace"},
 		"golang.org/x/crypto/x509roots/fallback":               {"scripts/release"},
 		"golang.org/x/mod":                                     {"scripts/workspace"},
-		"golang.org/x/sys":                                     {"shared/testkit/engine"},
+		"golang.org/x/sys":                                     {"shared/localdb"},
 		"golang.org/x/term":                                    {"scripts/workspace"},
 		"github.com/anyascii/go":                               {"functions/plan"},
 		"github.com/clipperhouse/uax29/v2":                     {"shared/thread", "scripts/workspace/user"},
@@ -181,7 +181,7 @@ func TestLayout(t *testing.T) {
 // packages from lower layers.
 var layers = [][]string{
 	{"client", "fairqueue", "filelock", "testkit/oracle", "fault", "id", "parallel", "scalar", "thread", "timestamp"},
-	{"auth", "client/catalogue", "gateway", "schema", "tabular", "testkit/engine"},
+	{"auth", "client/catalogue", "gateway", "schema", "tabular", "localdb"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "migration", "trail", "transfer"},
 	{"claim", "keys", "record"},

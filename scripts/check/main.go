@@ -22,14 +22,14 @@ import (
 
 	"growthworkspace/scripts/check/conformance"
 	"growthworkspace/scripts/check/faults"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // errChecksFailed means that a rule does not hold. The output already says which and why.
 var errChecksFailed = errors.New("a rule does not hold")
 
 func main() {
-	engine.Main()
+	localdb.Main()
 	faults.RunServerIfRequested() // the checks of package faults start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)

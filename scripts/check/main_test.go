@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/check/faults"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 func TestMain(m *testing.M) {
-	engine.Main()
+	localdb.Main()
 	faults.RunServerIfRequested()
 	os.Exit(m.Run())
 }

@@ -16,7 +16,7 @@ import (
 
 	"growthworkspace/infra"
 	"growthworkspace/shared/filelock"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // cdkVersion is the version of the CDK's command line program. A newer major version of the program
@@ -28,7 +28,7 @@ func checkTools(ctx context.Context) error {
 	var missing []error
 	for _, tool := range [][2]string{
 		{"go", "install Go 1.26 or later: https://go.dev/dl"},
-		{"node", fmt.Sprintf("install Node.js %s or later: https://nodejs.org (the CDK runs on it)", engine.NodeVersion)},
+		{"node", fmt.Sprintf("install Node.js %s or later: https://nodejs.org (the CDK runs on it)", localdb.NodeVersion)},
 		{"npx", "install npm, which comes with Node.js: https://nodejs.org"},
 		{"bash", "install bash (scripts/build is a bash script)"},
 	} {
@@ -39,7 +39,7 @@ func checkTools(ctx context.Context) error {
 	if len(missing) > 0 {
 		return errors.Join(missing...)
 	}
-	return engine.CheckNode(ctx, "node")
+	return localdb.CheckNode(ctx, "node")
 }
 
 // synthesise builds the Lambda functions, runs the CDK app, and returns the template of the new

@@ -21,7 +21,7 @@ import (
 
 	"growthworkspace/infra"
 	"growthworkspace/shared/filelock"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // fakeAWS replaces this machine and the AWS account in one test. It consists of a folder like a
@@ -446,12 +446,12 @@ func TestDocumentsNameNode(t *testing.T) {
 			t.Errorf("%s does not name Node.js", page)
 		}
 		for _, m := range found {
-			if string(m[1]) != engine.NodeVersion || len(m[2]) == 0 {
-				t.Errorf("%s: %s, the code asks for %s or later", page, m[0], engine.NodeVersion)
+			if string(m[1]) != localdb.NodeVersion || len(m[2]) == 0 {
+				t.Errorf("%s: %s, the code asks for %s or later", page, m[0], localdb.NodeVersion)
 			}
 		}
-		if page == "scripts/test" && !strings.Contains(string(text), "\nnode_least="+engine.NodeVersionMin+"\n") {
-			t.Errorf("%s does not check for %s", page, engine.NodeVersionMin)
+		if page == "scripts/test" && !strings.Contains(string(text), "\nnode_least="+localdb.NodeVersionMin+"\n") {
+			t.Errorf("%s does not check for %s", page, localdb.NodeVersionMin)
 		}
 	}
 }

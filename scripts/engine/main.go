@@ -18,7 +18,7 @@ import (
 	"strings"
 	"syscall"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 const usage = `usage: engine [--prefer dynoxide|dynamodb-local] -- COMMAND [ARGUMENT...]`
@@ -34,7 +34,7 @@ func main() {
 // run returns the exit code of the command. If the command did not run, code is 2 for wrong
 // arguments, 127 for a command that cannot be started, and 1 for any other error.
 func run(args []string) (code int, err error) {
-	o := engine.Options{Install: true, Log: os.Stderr}
+	o := localdb.Options{Install: true, Log: os.Stderr}
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(os.Stderr, usage)
@@ -70,7 +70,7 @@ func run(args []string) (code int, err error) {
 }
 
 // openEngine starts the engine. It returns an error if a signal arrives first.
-func openEngine(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
+func openEngine(o localdb.Options, signals <-chan os.Signal) (*localdb.Engine, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	opened := make(chan struct{})
 	defer cancel(nil)
@@ -82,7 +82,7 @@ func openEngine(o engine.Options, signals <-chan os.Signal) (*engine.Engine, err
 		case <-opened:
 		}
 	}()
-	e, err := engine.Open(ctx, o)
+	e, err := localdb.Open(ctx, o)
 	if err == nil && ctx.Err() != nil {
 		_ = e.Close()
 	}
@@ -93,7 +93,7 @@ func openEngine(o engine.Options, signals <-chan os.Signal) (*engine.Engine, err
 }
 
 // runWithEngine runs the command to its end, even if the engine stops first.
-func runWithEngine(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
+func runWithEngine(e *localdb.Engine, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_ENDPOINT="+e.Endpoint)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // buildVariables sets the environment variables that could change the bytes of a program.
@@ -45,7 +45,7 @@ func (r *release) writePlatform(ctx context.Context, platform string, image bool
 		about += ", without an engine: the registry has none to pin"
 	} else {
 		about += ", with the local engine"
-		files = append(files, entry{name: engine.BinaryName(goos), text: dynoxide, mode: 0o755}, entry{name: "dynoxide-LICENSE.txt", text: engineLicence})
+		files = append(files, entry{name: localdb.BinaryName(goos), text: dynoxide, mode: 0o755}, entry{name: "dynoxide-LICENSE.txt", text: engineLicence})
 	}
 	text, err := os.ReadFile(program)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *release) build(ctx context.Context, platform string, bundled bool) (str
 	}
 	ldflags := fmt.Sprintf("-s -w -X main.release=%s -X main.commit=%s", r.version, r.commit)
 	if bundled {
-		ldflags += " -X growthworkspace/shared/testkit/engine.bundled=yes"
+		ldflags += " -X growthworkspace/shared/localdb.bundled=yes"
 	}
 	_, err := outputIn(ctx, "", append([]string{"GOOS=" + goos, "GOARCH=" + goarch}, buildVariables...),
 		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", program, "./scripts/workspace")

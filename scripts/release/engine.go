@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 //go:embed engine-LICENSE.txt
@@ -26,7 +26,7 @@ var engineLicence []byte
 // fetchEngine returns the engine's binary for a platform, taken from its pinned package. It returns
 // nil if no package is pinned for the platform.
 func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, error) {
-	p, version := engine.PackageFor(platform)
+	p, version := localdb.PackageFor(platform)
 	if p.Integrity == "" {
 		return nil, nil
 	}
@@ -56,12 +56,12 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 
 // unpackEngine returns the binary in a package. It compares the package and the binary with their
 // pinned digests.
-func unpackEngine(packed []byte, p engine.Package, goos string) ([]byte, error) {
+func unpackEngine(packed []byte, p localdb.Package, goos string) ([]byte, error) {
 	sum := sha512.Sum512(packed)
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != p.Integrity {
 		return nil, fmt.Errorf("the package %s has the digest %s, not the pinned %s", p.Name, got, p.Integrity)
 	}
-	name := "package/" + engine.BinaryName(goos)
+	name := "package/" + localdb.BinaryName(goos)
 	zipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf("the package %s: %w", p.Name, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 func (r *release) writeNotes(ctx context.Context, chosen []string) error {
@@ -16,7 +16,7 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 	if err != nil {
 		return err
 	}
-	_, engineVersion := engine.PackageFor(platforms[0])
+	_, engineVersion := localdb.PackageFor(platforms[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Company Growth Workspace %s\n\nCommit %s, API version %s, built with %s. The local engine is Dynoxide %s.\n\n",
 		r.version, r.commit, fault.Version, strings.TrimSpace(goVersion), engineVersion)
@@ -30,7 +30,7 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 	}
 	var platformsWithoutEngine []string
 	for _, p := range chosen {
-		if pinned, _ := engine.PackageFor(p); pinned.Integrity == "" {
+		if pinned, _ := localdb.PackageFor(p); pinned.Integrity == "" {
 			platformsWithoutEngine = append(platformsWithoutEngine, p)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 var commitTime = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
@@ -184,14 +184,14 @@ func TestUnpackEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, binary := sha512.Sum512(packed), sha256.Sum256([]byte("binary"))
-	pinned := engine.Package{Name: "@dynoxide/x", Integrity: "sha512-" + base64.StdEncoding.EncodeToString(whole[:]), SHA256: hex.EncodeToString(binary[:])}
+	pinned := localdb.Package{Name: "@dynoxide/x", Integrity: "sha512-" + base64.StdEncoding.EncodeToString(whole[:]), SHA256: hex.EncodeToString(binary[:])}
 	if got, err := unpackEngine(packed, pinned, "linux"); err != nil || string(got) != "binary" {
 		t.Errorf("%q, %v; want the binary", got, err)
 	}
-	for want, spoil := range map[string]func(*engine.Package, *[]byte, *string){
-		"has the digest sha512-":                      func(_ *engine.Package, packed *[]byte, _ *string) { *packed = append(*packed, 0) },
-		"package/dynoxide of @dynoxide/x has the dig": func(p *engine.Package, _ *[]byte, _ *string) { p.SHA256 = strings.Repeat("0", 64) },
-		"has no package/dynoxide.exe":                 func(_ *engine.Package, _ *[]byte, goos *string) { *goos = "windows" },
+	for want, spoil := range map[string]func(*localdb.Package, *[]byte, *string){
+		"has the digest sha512-":                      func(_ *localdb.Package, packed *[]byte, _ *string) { *packed = append(*packed, 0) },
+		"package/dynoxide of @dynoxide/x has the dig": func(p *localdb.Package, _ *[]byte, _ *string) { p.SHA256 = strings.Repeat("0", 64) },
+		"has no package/dynoxide.exe":                 func(_ *localdb.Package, _ *[]byte, goos *string) { *goos = "windows" },
 	} {
 		p, text, goos := pinned, bytes.Clone(packed), "linux"
 		spoil(&p, &text, &goos)

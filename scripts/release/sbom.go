@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // billOfMaterials is a CycloneDX bill of materials. The type has the fields that this program
@@ -54,7 +54,7 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 	if len(programs) > 1 {
 		all.Dependencies = nil // the dependencies describe only the first program
 	}
-	if p, version := engine.PackageFor(platform); bundled {
+	if p, version := localdb.PackageFor(platform); bundled {
 		ref := "pkg:npm/" + strings.Replace(p.Name, "@", "%40", 1) + "@" + version
 		all.Components = append(all.Components, map[string]any{
 			"bom-ref": ref, "type": "application", "name": p.Name, "version": version, "purl": ref, "scope": "required",

@@ -25,11 +25,11 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 func main() {
-	engine.Main()
+	localdb.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal shuts down gracefully. A second signal ends the process immediately.
 	context.AfterFunc(ctx, stop)

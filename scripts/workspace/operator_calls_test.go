@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // countedEngine is an engine behind a proxy that counts the calls to it and their read units.
@@ -28,7 +28,7 @@ type countedEngine struct {
 func startCountedEngine(t *testing.T) *countedEngine {
 	t.Helper()
 	dataFolder(t) // skips the test if no engine is installed
-	e, err := engine.Open(t.Context(), engine.Options{})
+	e, err := localdb.Open(t.Context(), localdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/testkit/engine"
 )
 
 // feed follows the changes of a server's company that have one type.
@@ -164,7 +164,7 @@ func TestServeKeepsTheStreamSmall(t *testing.T) {
 func TestServeWithoutStreams(t *testing.T) {
 	t.Parallel()
 	dataFolder(t) // skips the test if no engine is installed
-	e, err := engine.Open(t.Context(), engine.Options{})
+	e, err := localdb.Open(t.Context(), localdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

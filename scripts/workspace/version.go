@@ -10,7 +10,7 @@ import (
 
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // The version and the commit of a release. The linker sets them (scripts/release).
@@ -66,7 +66,7 @@ func versionCommand(t *terminal.Terminal, root *cobra.Command) *cobra.Command {
 		if !ok {
 			build = &debug.BuildInfo{}
 		}
-		v := versionOf(build, engine.Describe(ctx))
+		v := versionOf(build, localdb.Describe(ctx))
 		return t.Print(v, "%s", v)
 	}
 	versionFlag := root.Flags().Bool("version", false, "print the version of this program, its engine and the API")

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/workspace/serve"
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // asCommandVariable is the environment variable that makes the test binary run as the program
@@ -50,7 +50,7 @@ func runSender(target string) error {
 }
 
 func TestMain(m *testing.M) {
-	engine.Main()
+	localdb.Main()
 	if program := os.Getenv(fakeClientVariable); program != "" {
 		if err := runFakeClient(program, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -90,9 +90,9 @@ const waitMax = 2 * time.Minute
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	probeOnce.Do(func() {
-		var e *engine.Engine
+		var e *localdb.Engine
 		install := os.Getenv("WORKSPACE_TEST_INSTALL") == "1"
-		if e, probeErr = engine.Open(context.Background(), engine.Options{Install: install}); probeErr == nil {
+		if e, probeErr = localdb.Open(context.Background(), localdb.Options{Install: install}); probeErr == nil {
 			probeErr = e.Close()
 		}
 	})

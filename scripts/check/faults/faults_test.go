@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 func TestMain(m *testing.M) {
-	engine.Main()
+	localdb.Main()
 	RunServerIfRequested()
 	os.Exit(m.Run())
 }

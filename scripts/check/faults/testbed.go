@@ -20,10 +20,10 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/migration"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/testkit/engine"
 	"growthworkspace/shared/transfer"
 )
 
@@ -33,13 +33,13 @@ const callTimeout = time.Minute
 
 // testbed is an engine, whose data is in memory, with a table.
 type testbed struct {
-	engine *engine.Engine
+	engine *localdb.Engine
 	table  *table.Client // the operator's client, whose writes need no permit
 }
 
 // openTestbed starts an engine and creates the table, as the workspace command does.
 func openTestbed(ctx context.Context, log io.Writer) (*testbed, error) {
-	e, err := engine.Open(ctx, engine.Options{Install: true, Prefer: engine.Dynoxide, Log: log})
+	e, err := localdb.Open(ctx, localdb.Options{Install: true, Prefer: localdb.Dynoxide, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
 	}
@@ -57,7 +57,7 @@ func openTestbed(ctx context.Context, log io.Writer) (*testbed, error) {
 // engineTransport returns a transport to the engine with the given socket, or to any host if socket
 // is empty. It keeps enough connections open for the clients of a check.
 func engineTransport(socket string) *http.Transport {
-	transport := engine.Transport(socket)
+	transport := localdb.Transport(socket)
 	transport.MaxIdleConnsPerHost = 128
 	return transport
 }

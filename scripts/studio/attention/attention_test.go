@@ -16,12 +16,12 @@ import (
 	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/testkit/engine"
 )
 
 func TestMain(m *testing.M) {
-	engine.Main()
+	localdb.Main()
 	os.Exit(m.Run())
 }
 

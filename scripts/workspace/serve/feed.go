@@ -12,9 +12,9 @@ import (
 	"growthworkspace/functions/recorder"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/shared/change"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/testkit/engine"
 )
 
 // Pauses of the feed's reader: when the stream has no more records, and after an error.
@@ -108,7 +108,7 @@ func (f *feedRecorder) record(ctx context.Context, shardID string, records []cha
 	return nil
 }
 
-// streamMark is the item that engine.StreamMark describes.
+// streamMark is the item that localdb.StreamMark describes.
 type streamMark struct {
 	SequenceNumber string `store:"sequenceNumber"`
 }
@@ -121,7 +121,7 @@ func (f *feedRecorder) mark(ctx context.Context) error {
 		return nil
 	}
 	t := f.session.Table
-	keys := table.Keys{Key: table.Key{PK: engine.StreamMark, SK: "read"}}
+	keys := table.Keys{Key: table.Key{PK: localdb.StreamMark, SK: "read"}}
 	if err := t.Transact(ctx, t.WritePut(keys, streamMark{f.last})); err != nil {
 		return fmt.Errorf("mark the stream: %w", err)
 	}

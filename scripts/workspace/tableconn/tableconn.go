@@ -26,10 +26,10 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/migration"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/testkit/engine"
 )
 
 // Session is an open table.
@@ -37,7 +37,7 @@ type Session struct {
 	Target
 	Table        *table.Client         // for the operator's commands, whose writes need no permit
 	ServingTable *table.Client         // for handlers, whose writes need a permit that only a verified key gives
-	Engine       *engine.Engine        // nil if the table is in an AWS account
+	Engine       *localdb.Engine       // nil if the table is in an AWS account
 	Migrations   []migration.Migration // of all areas
 	options      table.Options         // those of ServingTable
 	region       string
@@ -64,7 +64,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	s := &Session{Target: target, Migrations: functions.Migrations(), listCommand: t.Command("company list") + flags.Arguments(), upgradeCommand: t.Command("upgrade") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.IsAWS() {
-		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Format: dataFormat, Share: share, Install: true, Log: t.Notes()})
+		s.Engine, err = localdb.Open(ctx, localdb.Options{Endpoint: target.Endpoint, Data: target.Data, Format: dataFormat, Share: share, Install: true, Log: t.Notes()})
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (s *Session) configureCredentials(ctx context.Context, t *terminal.Terminal
 	o.Operator = func(context.Context) string { return localOperator() }
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials, o.Transport = localRegion, static, diskTransport{engine.Transport(s.Engine.Socket), s.Data}
+		o.Region, o.Credentials, o.Transport = localRegion, static, diskTransport{localdb.Transport(s.Engine.Socket), s.Data}
 		return nil
 	}
 	var options []func(*config.LoadOptions) error

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/testkit/engine"
+	"growthworkspace/shared/localdb"
 )
 
 // Ensure the engine's name says who can reach the engine. The serve command prints this name.
@@ -12,13 +12,13 @@ func TestEngineNameSaysWhoCanReachIt(t *testing.T) {
 	t.Parallel()
 	local := Target{Data: "d"}
 	for _, c := range []struct {
-		engine engine.Engine
+		engine localdb.Engine
 		want   string
 	}{
-		{engine.Engine{Name: "Dynoxide 1.2.1", Socket: "d/engine.sock"}, "Dynoxide 1.2.1, reachable by your user only"},
-		{engine.Engine{Name: "DynamoDB Local 3.1.0", Socket: "d/engine.sock", Shared: true}, "DynamoDB Local 3.1.0, reachable by your user only, shared with another process"},
-		{engine.Engine{Name: "Dynoxide 1.2.1", Endpoint: "http://127.3.2.1:4000"}, "Dynoxide 1.2.1, reachable by every user of this machine"},
-		{engine.Engine{Name: "DynamoDB Local 3.1.0", Endpoint: "http://127.3.2.1:4000"}, "DynamoDB Local 3.1.0, reachable by everyone who reaches this machine"},
+		{localdb.Engine{Name: "Dynoxide 1.2.1", Socket: "d/engine.sock"}, "Dynoxide 1.2.1, reachable by your user only"},
+		{localdb.Engine{Name: "DynamoDB Local 3.1.0", Socket: "d/engine.sock", Shared: true}, "DynamoDB Local 3.1.0, reachable by your user only, shared with another process"},
+		{localdb.Engine{Name: "Dynoxide 1.2.1", Endpoint: "http://127.3.2.1:4000"}, "Dynoxide 1.2.1, reachable by every user of this machine"},
+		{localdb.Engine{Name: "DynamoDB Local 3.1.0", Endpoint: "http://127.3.2.1:4000"}, "DynamoDB Local 3.1.0, reachable by everyone who reaches this machine"},
 	} {
 		s := Session{Target: local, Engine: &c.engine}
 		if got := s.EngineName(); !strings.HasPrefix(got, c.want) {

@@ -23,8 +23,8 @@ import (
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/localdb"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/testkit/engine"
 )
 
 // EndpointVariable is the environment variable with the address of a running engine that test
@@ -112,7 +112,7 @@ func (s *Service) Config(log *slog.Logger) api.Config {
 
 // Transport is the default transport to the engine, which keeps its data in memory and has no
 // socket file. All tests of the binary share its connections.
-var Transport http.RoundTripper = engine.Transport("")
+var Transport http.RoundTripper = localdb.Transport("")
 
 // Options returns the options of a client for the test binary's table.
 func Options(t testing.TB, now func() time.Time, transport http.RoundTripper) table.Options {
@@ -147,7 +147,7 @@ func init() { sharedEngine.start = startShared }
 func startShared() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	e, err := engine.Open(ctx, engine.Options{Endpoint: os.Getenv(EndpointVariable)})
+	e, err := localdb.Open(ctx, localdb.Options{Endpoint: os.Getenv(EndpointVariable)})
 	if err != nil {
 		sharedEngine.err = fmt.Errorf("no engine for the tests: %w", err)
 		return

@@ -1,4 +1,4 @@
-// Package engine finds, installs and starts a program that speaks DynamoDB's protocol, so that the
+// Package localdb finds, installs and starts a program that speaks DynamoDB's protocol, so that the
 // service can run and be tested on a machine without AWS.
 //
 // The engines are third-party programs. The package tries these in order: an endpoint supplied by
@@ -15,7 +15,7 @@
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders), process.go (starting
 // and stopping a process), source.go, dynoxide.go, beside.go and local.go (where the programs come
 // from).
-package engine
+package localdb
 
 import (
 	"context"

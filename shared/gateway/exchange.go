@@ -15,7 +15,7 @@ import (
 type exchange struct {
 	event   *events.APIGatewayProxyRequest
 	request *http.Request
-	rec     *recorder
+	rec     *responseBuffer
 	final   FinalResponse // its Status is 0 until the response is final
 
 	mu  sync.Mutex // the handler may use several goroutines
@@ -25,7 +25,7 @@ type exchange struct {
 type exchangeKey struct{}
 
 func newExchange(ctx context.Context, e *events.APIGatewayProxyRequest) *exchange {
-	x := &exchange{event: e, rec: newRecorder(e.HTTPMethod)}
+	x := &exchange{event: e, rec: newResponseBuffer(e.HTTPMethod)}
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	x.request = newRequest(ctx, e)
 	x.ids = requestIDs(ctx, e, x.request.Header)
@@ -79,7 +79,7 @@ func (e *exchange) finish() {
 
 // replace makes a failure the final response.
 func (e *exchange) replace(failure *fault.Error) {
-	e.rec = newRecorder(e.event.HTTPMethod)
+	e.rec = newResponseBuffer(e.event.HTTPMethod)
 	if !e.rec.isHead {
 		e.rec.header["Content-Length"] = nil // the gateway sets Content-Length
 	}

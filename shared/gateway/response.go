@@ -27,10 +27,10 @@ const textBytesMax = 1_000_000
 // if the client accepts gzip. The request was carried out, and a retry would get the same response.
 var errResponseTooLarge = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
-// recorder records a handler's response by the rules of net/http's server: the first status wins;
+// responseBuffer holds a handler's response by the rules of net/http's server: the first status wins;
 // later changes to headers have no effect; HEAD, 204 and 304 have no body; a handler that writes
-// nothing sends a 200. Unlike that server, recorder drops 1xx statuses and panics on 101.
-type recorder struct {
+// nothing sends a 200. Unlike that server, responseBuffer drops 1xx statuses and panics on 101.
+type responseBuffer struct {
 	header     http.Header
 	sentHeader http.Header // a copy of header, made when the status is written; nil until then
 	status     int
@@ -39,45 +39,45 @@ type recorder struct {
 }
 
 var (
-	_ http.ResponseWriter = (*recorder)(nil)
-	_ http.Flusher        = (*recorder)(nil)
+	_ http.ResponseWriter = (*responseBuffer)(nil)
+	_ http.Flusher        = (*responseBuffer)(nil)
 )
 
-func newRecorder(method string) *recorder {
-	return &recorder{header: http.Header{}, isHead: method == http.MethodHead}
+func newResponseBuffer(method string) *responseBuffer {
+	return &responseBuffer{header: http.Header{}, isHead: method == http.MethodHead}
 }
 
 // Header returns the headers of the response. Changes have no effect after the status is written.
-func (rec *recorder) Header() http.Header { return rec.header }
+func (r *responseBuffer) Header() http.Header { return r.header }
 
 // WriteHeader sets the status. It panics on a status that API Gateway does not accept, like
 // net/http's server on an invalid status.
-func (rec *recorder) WriteHeader(status int) {
+func (r *responseBuffer) WriteHeader(status int) {
 	if status < 100 || status == http.StatusSwitchingProtocols || status > 599 {
 		panic(fmt.Sprintf("gateway: invalid status %d", status))
 	}
-	if rec.sentHeader != nil || status < 200 {
+	if r.sentHeader != nil || status < 200 {
 		return
 	}
-	rec.status, rec.sentHeader = status, rec.header.Clone()
+	r.status, r.sentHeader = status, r.header.Clone()
 }
 
 // Write appends to the body. It sets the status to 200 if none is set.
-func (rec *recorder) Write(p []byte) (int, error) {
-	rec.WriteHeader(http.StatusOK)
-	if !rec.bodyAllowed() {
+func (r *responseBuffer) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	if !r.bodyAllowed() {
 		return 0, http.ErrBodyNotAllowed
 	}
-	return rec.body.Write(p)
+	return r.body.Write(p)
 }
 
 // Flush sets the status to 200 if none is set. The body is always sent in one piece.
-func (rec *recorder) Flush() { rec.WriteHeader(http.StatusOK) }
+func (r *responseBuffer) Flush() { r.WriteHeader(http.StatusOK) }
 
 // bodyAllowed reports whether a response with this status may have a body, if the method is not
 // HEAD.
-func (rec *recorder) bodyAllowed() bool {
-	return rec.status != http.StatusNoContent && rec.status != http.StatusNotModified
+func (r *responseBuffer) bodyAllowed() bool {
+	return r.status != http.StatusNoContent && r.status != http.StatusNotModified
 }
 
 // compress compresses the recorded body with gzip. The gateway passes such a body on unchanged: "If
@@ -85,29 +85,29 @@ func (rec *recorder) bodyAllowed() bool {
 // integration response payload is already compressed"
 // (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-receive-response-with-compressed-payload.html).
 // compress does nothing if the handler has set a Content-Encoding or omitted the body.
-func (rec *recorder) compress() {
-	if rec.isHead || rec.sentHeader.Get("Content-Encoding") != "" {
+func (r *responseBuffer) compress() {
+	if r.isHead || r.sentHeader.Get("Content-Encoding") != "" {
 		return
 	}
-	plain := rec.body.Bytes()
-	if _, hasContentType := rec.sentHeader["Content-Type"]; !hasContentType {
-		rec.sentHeader.Set("Content-Type", http.DetectContentType(plain))
+	plain := r.body.Bytes()
+	if _, hasContentType := r.sentHeader["Content-Type"]; !hasContentType {
+		r.sentHeader.Set("Content-Type", http.DetectContentType(plain))
 	}
-	rec.sentHeader.Set("Content-Encoding", codingGzip)
-	rec.body = *bytes.NewBuffer(compress(plain, codingGzip))
+	r.sentHeader.Set("Content-Encoding", codingGzip)
+	r.body = *bytes.NewBuffer(compress(plain, codingGzip))
 }
 
 // event returns the recorded response as an event. The status must be set.
-func (rec *recorder) event() events.APIGatewayProxyResponse {
-	header, body := cleanHeader(rec.sentHeader), rec.body.Bytes()
-	_, hasContentType := rec.sentHeader["Content-Type"] // if it is present but nil, the handler wants no Content-Type
+func (r *responseBuffer) event() events.APIGatewayProxyResponse {
+	header, body := cleanHeader(r.sentHeader), r.body.Bytes()
+	_, hasContentType := r.sentHeader["Content-Type"] // if it is present but nil, the handler wants no Content-Type
 	if !hasContentType && len(body) > 0 && header.Get("Content-Encoding") == "" {
 		header.Set("Content-Type", http.DetectContentType(body))
 	}
-	rec.setLength(header)
-	e := events.APIGatewayProxyResponse{StatusCode: rec.status, MultiValueHeaders: header}
+	r.setLength(header)
+	e := events.APIGatewayProxyResponse{StatusCode: r.status, MultiValueHeaders: header}
 	switch {
-	case rec.isHead:
+	case r.isHead:
 	case isText(body):
 		e.Body = string(body)
 	default:
@@ -119,18 +119,18 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 // setLength corrects Content-Length. For HEAD, it keeps the length that the handler set, or else
 // sets it to the size of the body that the handler wrote. For other methods, it removes a wrong
 // length, because the gateway sets it.
-func (rec *recorder) setLength(header http.Header) {
+func (r *responseBuffer) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
 	keepLength := err == nil && declared >= 0
 	switch {
-	case rec.status == http.StatusNoContent:
+	case r.status == http.StatusNoContent:
 		keepLength = false
-	case rec.status == http.StatusNotModified: // keeps the length of the body that a 200 would have
-	case rec.isHead && !keepLength && rec.body.Len() > 0:
-		header.Set("Content-Length", strconv.Itoa(rec.body.Len()))
+	case r.status == http.StatusNotModified: // keeps the length of the body that a 200 would have
+	case r.isHead && !keepLength && r.body.Len() > 0:
+		header.Set("Content-Length", strconv.Itoa(r.body.Len()))
 		return
-	case !rec.isHead:
-		keepLength = keepLength && declared == int64(rec.body.Len())
+	case !r.isHead:
+		keepLength = keepLength && declared == int64(r.body.Len())
 	}
 	if !keepLength {
 		header.Del("Content-Length")
@@ -173,25 +173,25 @@ func isToken(name string) bool {
 }
 
 // bodyBytes returns the size of the body as it is sent.
-func (rec *recorder) bodyBytes() int {
-	if rec.isHead {
+func (r *responseBuffer) bodyBytes() int {
+	if r.isHead {
 		return 0
 	}
-	return rec.body.Len()
+	return r.body.Len()
 }
 
 // eventBytes returns an upper bound for the size of the body and headers in the JSON of the
 // response event. In JSON, a byte of text takes at most six bytes.
-func (rec *recorder) eventBytes() int {
+func (r *responseBuffer) eventBytes() int {
 	size := 0
-	for name, values := range rec.sentHeader {
+	for name, values := range r.sentHeader {
 		for _, value := range values {
 			size += len(name) + 6*len(value)
 		}
 	}
-	body := rec.body.Bytes()
+	body := r.body.Bytes()
 	switch {
-	case rec.isHead:
+	case r.isHead:
 		return size
 	case isText(body):
 		return size + 6*len(body)

@@ -172,7 +172,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // encoded again after the checks, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Del("Last-Event-ID") // with it, the SDK would resume an event stream, but this server never opens one
-	w := &recorder{header: http.Header{}}
+	w := &responseBuffer{header: http.Header{}}
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
@@ -184,18 +184,18 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	return api.Response{Status: w.status, Body: body}
 }
 
-// recorder records the SDK's response.
-type recorder struct {
+// responseBuffer holds the SDK's response.
+type responseBuffer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (r *recorder) Header() http.Header { return r.header }
+func (r *responseBuffer) Header() http.Header { return r.header }
 
-func (r *recorder) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
+func (r *responseBuffer) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
 
-func (r *recorder) Write(p []byte) (int, error) {
+func (r *responseBuffer) Write(p []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.body.Write(p)
 }

@@ -384,7 +384,7 @@ func (pr *pageRequest) itemScreens() recordScreens[client.Item] {
 	}
 	boardOf := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
 	return recordScreens[client.Item]{
-		place: "Roadmap", noun: "item", area: "plan", path: "/roadmap/items", back: boardPath(board),
+		place: "Roadmap", noun: "item", kind: kindNamed("item"), path: "/roadmap/items", back: boardPath(board),
 		home:     func(i client.Item) string { return boardPath(boardOf(i)) },
 		id:       func(i client.Item) string { return i.ID },
 		hidden:   func(i client.Item) []fact { return []fact{{"board", boardOf(i)}} },
@@ -440,7 +440,7 @@ func (pr *pageRequest) itemColumn(c *formChanges, board string) client.Optional[
 // be empty first, so deleting boards is left to scripts.
 func (pr *pageRequest) boardScreens() recordScreens[client.Board] {
 	return recordScreens[client.Board]{
-		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(pr.r.PathValue("id")),
+		place: "Roadmap", noun: "board", kind: kindNamed("board"), path: "/roadmap/boards", back: boardPath(pr.r.PathValue("id")),
 		home: func(b client.Board) string { return boardPath(b.ID) },
 		get: func(id string) call[client.Board] {
 			return bound(pr.api.GetPlanBoard, client.GetPlanBoardInput{BoardID: id})

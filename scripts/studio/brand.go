@@ -213,7 +213,7 @@ func withoutProperty(v map[string]any, name string) map[string]any {
 
 func (pr *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	return recordScreens[client.ContentType]{
-		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
+		place: "Brand", noun: "content type", kind: kindNamed("content-type"), path: "/brand/types", back: "/brand",
 		deletion: "Posts and plans that name it stay. It cannot be undone.",
 		id:       func(t client.ContentType) string { return t.ID },
 		get: func(id string) call[client.ContentType] {
@@ -251,7 +251,7 @@ func (pr *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	keys, names := pr.metricKeysAndNames()
 	return recordScreens[client.Goal]{
 		home:  func(g client.Goal) string { return "/brand#" + g.ID },
-		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
+		place: "Brand", noun: "brand goal", kind: kindNamed("brand-goal"), path: "/brand/goals", back: "/brand",
 		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
 		id:       func(g client.Goal) string { return g.ID },
 		get: func(id string) call[client.Goal] {

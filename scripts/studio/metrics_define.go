@@ -24,7 +24,7 @@ func metricPath(key string) string { return "/metrics?" + url.Values{"key": {key
 // definitionScreens returns the screens that create, edit and delete metric definitions.
 func (pr *pageRequest) definitionScreens() recordScreens[client.Definition] {
 	return recordScreens[client.Definition]{
-		place: "Metrics", noun: "metric", area: "metrics", path: "/metrics/definitions", back: "/metrics",
+		place: "Metrics", noun: "metric", kind: kindNamed("metric-definition"), path: "/metrics/definitions", back: "/metrics",
 		home:     func(d client.Definition) string { return metricPath(d.Key) },
 		id:       func(d client.Definition) string { return d.ID },
 		deletion: "Only a metric without points can be deleted. It cannot be undone.",

@@ -22,7 +22,7 @@ func (pr *pageRequest) planScreens() recordScreens[client.Plan] {
 	goals := newReferences(goalsRead, func(g client.Goal) (id, name string) { return g.ID, g.Name.Or("Goal") })
 	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Plan]{
-		place: "Posts", noun: "content plan", area: "broadcast", path: plansPath, back: "/ideas",
+		place: "Posts", noun: "content plan", kind: kindNamed("content-plan"), path: plansPath, back: "/ideas",
 		deletion: "Its ideas remain. It cannot be undone.",
 		id:       func(p client.Plan) string { return p.ID },
 		get: func(id string) call[client.Plan] {
@@ -111,7 +111,7 @@ func (pr *pageRequest) ideaScreens() recordScreens[client.Idea] {
 	plans := newReferences(plansRead, func(p client.Plan) (id, name string) { return p.ID, p.Name.Or("Plan") })
 	types := newReferences(typesRead, contentTypeName)
 	return recordScreens[client.Idea]{
-		place: "Posts", noun: "idea", area: "broadcast", path: ideaPath, back: "/ideas",
+		place: "Posts", noun: "idea", kind: kindNamed("content-idea"), path: ideaPath, back: "/ideas",
 		deletion: "Posts created from it remain. It cannot be undone.",
 		id:       func(i client.Idea) string { return i.ID },
 		home: func(i client.Idea) string {

@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/client/catalogue"
 )
 
 // recordScreens describes the pages on which people create, edit and delete one kind of record.
 type recordScreens[T any] struct {
-	place    string // the entry in the sidebar
-	noun     string // such as "site" in "Delete this site"
-	area     string // the area of the scopes that the pages need, such as "optimise" in "optimise:write"
-	path     string // the path of these pages, to which a record's page adds the record's id
-	back     string // the page that lists the records
-	deletion string // says what deleting a record does; empty if records cannot be deleted
-	saved    string // the notice after a save; if empty, "Saved."
-	deleted  string // the notice after a deletion; if empty, "Deleted."
+	place    string         // the entry in the sidebar
+	noun     string         // such as "site" in "Delete this site"
+	kind     catalogue.Kind // says which scopes the pages need
+	path     string         // the path of these pages, to which a record's page adds the record's id
+	back     string         // the page that lists the records
+	deletion string         // says what deleting a record does; empty if records cannot be deleted
+	saved    string         // the notice after a save; if empty, "Saved."
+	deleted  string         // the notice after a deletion; if empty, "Deleted."
 
 	get           func(id string) call[T]
 	fields        func(T) []*field
@@ -76,7 +77,7 @@ func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path s
 func (r recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
-		Action: r.path, Noun: r.noun, Scope: r.area + ":write", Deletion: r.deletion, Back: r.back, Place: r.place, New: id == "",
+		Action: r.path, Noun: r.noun, Scope: r.writeScope(id), Deletion: r.deletion, Back: r.back, Place: r.place, New: id == "",
 	}
 	out := &view{page: "record", place: r.place, title: "New " + r.noun, data: d}
 	stored := &result[T]{}
@@ -86,7 +87,7 @@ func (r recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 	}
 	back := r.back
 	if !d.New {
-		stored = startCall(v, r.area+":read", "The "+r.noun, r.get(id))
+		stored = startCall(v, r.kind.Get.Scope, "The "+r.noun, r.get(id))
 		v.wait()
 		d.Action += "/" + url.PathEscape(id)
 		d.Failure, back, out.title = stored.Failure, d.Action, "Edit "+r.noun
@@ -134,7 +135,7 @@ func (r recordScreens[T]) store(v *pageRequest) *view {
 	if id != "" {
 		condition = client.IfMatch(sent.Get("etag"))
 	}
-	res := startCall(v, r.area+":write", "Save the "+r.noun, save, condition)
+	res := startCall(v, r.writeScope(id), "Save the "+r.noun, save, condition)
 	v.wait()
 	if res.Failure != nil {
 		return r.show(v, sent, res.Failure)
@@ -168,7 +169,7 @@ func (r recordScreens[T]) undoSave(name, id string, sent url.Values, tag string)
 	if c.problem != nil || !c.anyChanged {
 		return nil
 	}
-	return undoCall(name, r.area+":write", tag, save)
+	return undoCall(name, r.kind.Update.Scope, tag, save)
 }
 
 // undoCreate returns an undo that deletes a record that was just created.
@@ -176,7 +177,24 @@ func (r recordScreens[T]) undoCreate(name string, created T, tag string) undo {
 	if r.remove == nil || r.id == nil {
 		return nil
 	}
-	return undoCall(name, r.area+":write", tag, r.remove(r.id(created)))
+	return undoCall(name, r.kind.Delete.Scope, tag, r.remove(r.id(created)))
+}
+
+// writeScope returns the scope for saving the record with an id, or a new one if id is empty.
+func (r recordScreens[T]) writeScope(id string) string {
+	if id == "" {
+		return r.kind.Create.Scope
+	}
+	return r.kind.Update.Scope
+}
+
+// kindNamed returns a kind of the catalogue. The catalogue must have it.
+func kindNamed(name string) catalogue.Kind {
+	k, ok := catalogue.Named(name)
+	if !ok {
+		panic("studio: the catalogue has no kind " + name)
+	}
+	return k
 }
 
 // listAddress returns the address of the page that lists a stored record.
@@ -193,7 +211,8 @@ func (r recordScreens[T]) delete(v *pageRequest) *view {
 		return v.notFound(v)
 	}
 	id := v.r.PathValue("id")
-	res := startCall(v, r.area+":write", "Delete the "+r.noun, r.remove(id), client.IfMatch(v.r.PostForm.Get("etag")))
+	res := startCall(v, r.kind.Delete.Scope, "Delete the "+r.noun, r.remove(id),
+		client.IfMatch(v.r.PostForm.Get("etag")))
 	v.wait()
 	switch {
 	case res.Failure != nil && res.Failure.Status == http.StatusPreconditionFailed:

@@ -147,7 +147,7 @@ func (d *sitesData) Chart() template.HTML {
 func (pr *pageRequest) siteScreens() recordScreens[client.Site] {
 	sitePath := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
 	return recordScreens[client.Site]{
-		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: sitePath,
+		place: "Sites", noun: "site", kind: kindNamed("site"), path: "/sites", back: "/sites", home: sitePath,
 		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
 		id:       func(s client.Site) string { return s.ID },
 		get: func(id string) call[client.Site] {
@@ -189,7 +189,8 @@ func (pr *pageRequest) siteScreens() recordScreens[client.Site] {
 func (pr *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 	site := pr.r.PathValue("site")
 	return recordScreens[client.SiteGoal]{
-		place: "Sites", noun: "goal", area: "optimise", path: "/sites/" + url.PathEscape(site) + "/goals", back: "/sites?" + url.Values{"site": {site}}.Encode(),
+		place: "Sites", noun: "goal", kind: kindNamed("site-goal"), path: "/sites/" + url.PathEscape(site) + "/goals",
+		back:     "/sites?" + url.Values{"site": {site}}.Encode(),
 		deletion: "The site stays. It cannot be undone.",
 		id:       func(g client.SiteGoal) string { return g.ID },
 		get: func(id string) call[client.SiteGoal] {

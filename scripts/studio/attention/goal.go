@@ -22,19 +22,6 @@ const (
 	GoalOnPace GoalState = "on_pace"
 )
 
-// GoalRule says how a goal is judged. The help of the commands shows it.
-const GoalRule = `A brand goal has a baseline, a target and a due date, but neither a period nor a current
-value. So this rule decides which goals are behind. Only active goals count.
-
-  past    the due day (UTC) is over. A person decides: achieved, missed, or a later date.
-  behind  the metric's value is short of a straight line from the baseline, when the goal
-          was created, to the target at its due date. It needs a metric, a baseline, a
-          target and a due date.
-
-The value is that of the last full month (UTC), as the service rolls it up. It is compared
-with the line at the end of that month. Of a metric whose aggregation is last, it is the
-newest value. A goal that was created after the last full month is not judged yet.`
-
 // Judgement is a goal with its state and the values that determine the state.
 type Judgement struct {
 	client.Goal
@@ -62,8 +49,14 @@ func NeedsPoints(g client.Goal) bool {
 
 func isActive(g client.Goal) bool { return g.Status.Or("") == client.ContextGoalStatusActive }
 
-// Judge applies GoalRule to a goal. m is the goal's metric, or nil if it is unknown. months are the
-// metric's monthly totals between the days that GoalMonths returns.
+// Judge says how a goal stands. A goal is past when its due day (UTC) is over. It is behind when its
+// metric's value is short of a straight line from the baseline, when the goal was created, to the
+// target at the due date. The value is that of the last full month (UTC), compared with the line at
+// the end of that month; of a metric whose aggregation is last, it is the newest value. A goal that
+// was created after the last full month is not judged yet.
+//
+// m is the goal's metric, or nil if it is unknown. months are the metric's monthly totals between the
+// days that GoalMonths returns.
 func Judge(g client.Goal, m *series.Metric, months []client.Point, now time.Time) Judgement {
 	out := Judgement{Goal: g}
 	var end time.Time // the end of the value's period

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"growthworkspace/scripts/studio/batch"
 	"growthworkspace/scripts/studio/report"
 	"growthworkspace/scripts/workspace/terminal"
 )
@@ -109,4 +111,13 @@ func (u *userCommands) printReport(week report.Report, f reportFlags) error {
 type reportResult struct {
 	File string `json:"file"`
 	Week string `json:"week"`
+}
+
+// gapsText lists what could not be read, on one line.
+func gapsText(gaps []batch.Gap) string {
+	var parts []string
+	for _, g := range gaps {
+		parts = append(parts, fmt.Sprintf("%s (%s)", g.Part, g.Reason))
+	}
+	return strings.Join(parts, ", ")
 }

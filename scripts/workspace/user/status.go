@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/studio/attention"
-	"growthworkspace/scripts/studio/batch"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/client"
 )
 
 func (u *userCommands) statusCommand() *cobra.Command {
@@ -19,20 +18,16 @@ func (u *userCommands) statusCommand() *cobra.Command {
 		Use: "status", Short: "Say in at most ten lines what needs a person", Args: terminal.RequireArgs(),
 		Long: `Say in at most ten lines what needs a person, for a shell prompt, a cron job or an agent:
 replies to approve, reviews without a reply, replies and posts that failed or are stuck,
-posts overdue, channels that fail or soon will, boards with unpublished changes, goals that
-are behind, and audits whose scores fell or that failed. It changes nothing.
+posts overdue or drafted by an agent, channels that fail or soon will, boards with unpublished
+changes, metrics without new values or to confirm, goals that are behind, reached or overdue,
+audits whose scores fell or that failed, and keys that expire. It changes nothing.
 
 The exit code is 0 if nothing needs a person and 1 if something does. It is 4 if the service
-could not be asked, or only in part and the rest needs nobody; 2 is a wrong command line.
-A part whose scope the key lacks is left out, and the last line says so.
+could not be asked; 2 is a wrong command line. A part whose scope the key lacks is left out,
+and the last line says so.
 
-Limits. A post is overdue 15 minutes after its time, and a post or reply is stuck after 15
-minutes in sending. Of waiting reviews 200 are counted, of posts 50, and the output says 200+.
-Of boards in use, the 10 that changed last are previewed. Of each site, the last audit is
-compared with the complete one before; the last 50 audits of all sites are read. One check uses at most 33 requests of the read quota.
-
-Goals. ` + attention.GoalRule + `
-At most 10 metrics of goals are read, those of the goals with the highest priority first.`,
+It shows the response of ` + "`api get_company_overview`" + ` and uses one request of the read quota.
+Counts stop at 1,000.`,
 		Example: `  workspace status
   workspace status --json
   workspace status >/dev/null || echo '!'`,
@@ -43,43 +38,119 @@ At most 10 metrics of goals are read, those of the goals with the highest priori
 	return cmd
 }
 
+// errNothingChecked means that the key has none of the scopes of what may need a person.
+var errNothingChecked = errors.New(
+	"the key has no scope that reads reviews, posts, boards, metrics, goals, audits or keys, so nothing was checked")
+
 func (u *userCommands) status(ctx context.Context, service serviceFlags) error {
 	r, err := u.connect(service)
 	if err != nil {
 		return terminal.NewUnknownError(err)
 	}
-	status, err := attention.Read(ctx, r.client, u.Now())
+	var response client.Response
+	overview, err := r.client.GetCompanyOverview(ctx, client.Into(&response))
 	if err != nil {
 		return terminal.NewUnknownError(u.explainCallError(err, r))
 	}
-	if err := u.Print(status, "%s", statusText(status, terminal.Width(u.Out))); err != nil {
-		return terminal.NewUnknownError(err)
+	if len(scopesOfAttention(overview.Missing)) == attentionScopes {
+		return terminal.NewUnknownError(errNothingChecked)
+	}
+	if u.JSON {
+		err = u.Write(strings.TrimSuffix(string(response.Body), "\n") + "\n")
+	} else {
+		err = u.Write(statusText(overview, terminal.Width(u.Out)))
 	}
 	switch {
-	case len(status.Needs) > 0:
+	case err != nil:
+		return terminal.NewUnknownError(err)
+	case len(overview.Attention) > 0:
 		return terminal.ErrFinding
-	case !status.Complete():
-		return terminal.NewUnknownError(errors.New("a part could not be read, so it is not known whether anything needs a person"))
 	}
 	return nil
 }
 
-// statusText formats a status, with one line for each of its Needs. It cuts lines to the width of
-// the terminal, unless width is 0.
-func statusText(s attention.Status, width int) string {
-	var lines []string
-	for _, n := range s.Needs {
-		lines = append(lines, n.Text)
+// attentionScopes is the number of scopes that what may need a person depends on.
+const attentionScopes = 7
+
+// scopesOfAttention leaves out the scope that hides nothing that needs a person: the company has the
+// time zone of the days.
+func scopesOfAttention(missing []client.Scope) (out []string) {
+	for _, scope := range missing {
+		if scope != "company:read" {
+			out = append(out, string(scope))
+		}
+	}
+	return out
+}
+
+// attentionNouns are the singular and the plural of the kinds of what needs a person.
+var attentionNouns = map[client.OverviewKind][2]string{
+	client.OverviewKindReplyToApprove:     {"reply to approve", "replies to approve"},
+	client.OverviewKindReviewUrgent:       {"urgent review without a reply", "urgent reviews without a reply"},
+	client.OverviewKindReviewUnanswered:   {"review without a reply", "reviews without a reply"},
+	client.OverviewKindReplyFailed:        {"reply that failed", "replies that failed"},
+	client.OverviewKindReplyStuck:         {"reply stuck in posting", "replies stuck in posting"},
+	client.OverviewKindPostOverdue:        {"post overdue", "posts overdue"},
+	client.OverviewKindPostFailed:         {"post that failed", "posts that failed"},
+	client.OverviewKindPostStuck:          {"post stuck in sending", "posts stuck in sending"},
+	client.OverviewKindPostUnread:         {"drafted post to read", "drafted posts to read"},
+	client.OverviewKindChannelBroken:      {"channel that fails or soon will", "channels that fail or soon will"},
+	client.OverviewKindMetricStale:        {"metric without new values", "metrics without new values"},
+	client.OverviewKindMetricToConfirm:    {"metric to confirm", "metrics to confirm"},
+	client.OverviewKindGoalBehind:         {"goal behind", "goals behind"},
+	client.OverviewKindGoalReached:        {"goal reached", "goals reached"},
+	client.OverviewKindGoalOverdue:        {"goal overdue", "goals overdue"},
+	client.OverviewKindAuditFallen:        {"audit that fell or failed", "audits that fell or failed"},
+	client.OverviewKindRoadmapUnpublished: {"board with unpublished changes", "boards with unpublished changes"},
+	client.OverviewKindKeyExpiring:        {"key that expires soon", "keys that expire soon"},
+}
+
+// countText returns how many records of a kind need a person.
+func countText(a client.Attention) string {
+	nouns, known := attentionNouns[a.Kind]
+	if !known { // of a later version of the service
+		nouns[0] = strings.ReplaceAll(string(a.Kind), "_", " ")
+		nouns[1] = nouns[0]
 	}
 	switch {
-	case len(lines) > 0:
-	case s.Complete():
-		lines = []string{"nothing needs a person"}
-	default:
-		lines = []string{"it is not known whether anything needs a person"}
+	case a.More:
+		return fmt.Sprintf("%d+ %s", a.Count, nouns[1])
+	case a.Count == 1:
+		return "1 " + nouns[0]
 	}
-	if text := gapsText(s.NotChecked); text != "" {
-		lines = append(lines, "not checked: "+text)
+	return fmt.Sprintf("%d %s", a.Count, nouns[1])
+}
+
+// statusLinesMax is the maximum number of lines for what needs a person. One more line may say what
+// was not checked.
+const statusLinesMax = 9
+
+// statusText formats what needs a person, with one line for each kind. Kinds that do not fit share
+// the last line. It cuts lines to the width of the terminal, unless width is 0.
+func statusText(overview client.CompanyOverview, width int) string {
+	var lines, others []string
+	for i, a := range overview.Attention {
+		if i+1 >= statusLinesMax && len(overview.Attention) > statusLinesMax {
+			others = append(others, countText(a))
+			continue
+		}
+		line := countText(a)
+		if len(a.Items) > 0 {
+			line += ", first: " + a.Items[0].Title
+			if detail := a.Items[0].Detail.Or(""); detail != "" {
+				line += " (" + detail + ")"
+			}
+		}
+		lines = append(lines, line)
+	}
+	if len(others) > 0 {
+		lines = append(lines, "and "+strings.Join(others, ", "))
+	}
+	if len(lines) == 0 {
+		lines = []string{"nothing needs a person"}
+	}
+	if missing := scopesOfAttention(overview.Missing); len(missing) > 0 {
+		lines = append(lines, "not checked, because the key lacks the scopes: "+strings.Join(missing, ", "))
 	}
 	for i, line := range lines {
 		lines[i] = terminal.EscapeControls(line)
@@ -88,13 +159,4 @@ func statusText(s attention.Status, width int) string {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// gapsText lists what could not be read, on one line.
-func gapsText(gaps []batch.Gap) string {
-	var parts []string
-	for _, g := range gaps {
-		parts = append(parts, fmt.Sprintf("%s (%s)", g.Part, g.Reason))
-	}
-	return strings.Join(parts, ", ")
 }

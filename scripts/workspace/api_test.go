@@ -98,6 +98,8 @@ func TestAPIReads(t *testing.T) {
 		args, path := readArguments(t, op)
 		got := apiJSON(t, "", append([]string{op.ID}, args...)...)
 		_, body := get(t, s.Key, s.BaseURL+strings.ReplaceAll(path, "{companyId}", s.CompanyID))
+		delete(got, "asOf") // the time of the request
+		delete(body, "asOf")
 		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // every request updates its key's lastUsedAt, so two responses about keys differ
 			t.Errorf("%s: %v instead of %v", op.ID, got, body)
 		}

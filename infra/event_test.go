@@ -375,6 +375,10 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		}
 		byOperation[rareCase.op] = &operationUse{withoutIdempotencyKey: areaActions(calls)}
 	}
+	// A rollback takes the steps of a publish.
+	byOperation["rollback_plan_board"] = &operationUse{
+		withoutIdempotencyKey: maps.Clone(byOperation["publish_plan_board"].withoutIdempotencyKey),
+	}
 	s.Table.Warm(t.Context(), 1) // the reads a function makes at startup
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {
@@ -506,6 +510,12 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 		return out
 	}
 	grants, keys := set(own, infra.ActionsOf(op)...), set("keys", infra.KeyActions...)
+	if len(op.Reads) > 0 { // it has the grants of the operations that it calls, also for arguments that it does not send
+		for _, read := range op.Reads {
+			maps.Copy(keys, set(read.Area, infra.ActionsOf(read)...))
+		}
+		grants = nil
+	}
 	idempotencyGrants := set(area, infra.IdempotencyActions...)
 	if own != area {
 		maps.Copy(idempotencyGrants, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
@@ -563,13 +573,14 @@ func (a callAccess) areas() string {
 }
 
 // checkGrantsAreUsed checks that each grant in access.tsv is used by an operation of its function,
-// and that access.tsv lists every grant that is used.
+// and that access.tsv lists every grant that is used. The functions mcp and overview have the grants
+// of the operations of other areas that they call.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range readAccessTable(t) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
-			if cell[0] != "mcp" && !used[name] {
+			if cell[0] != "mcp" && cell[0] != "overview" && !used[name] {
 				t.Errorf("the grant is not used: %s: remove it from actionsByOperation in infra/grant.go", name)
 			}
 		}

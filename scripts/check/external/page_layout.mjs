@@ -28,7 +28,8 @@ async function crawl(page, start, more, look) {
   const queue = [];
   const add = address => {
     const url = new URL(address, start);
-    if (url.origin !== start || url.pathname.startsWith('/static/') || url.pathname.startsWith('/roadmap/visitors/') || /\.(csv|json|html|md)$/.test(url.pathname)) return;
+    // Scalar lays out the reference.
+    if (url.origin !== start || url.pathname === '/reference' || url.pathname.startsWith('/static/') || url.pathname.startsWith('/roadmap/visitors/') || /\.(csv|json|html|md)$/.test(url.pathname)) return;
     url.hash = '';
     if (seen.has(shape(url))) return;
     seen.add(shape(url));

@@ -59,6 +59,8 @@ def map_case(context, case):
     query.pop("cursor", None)
     # The same applies to a position in the feed of changes.
     query.pop("after", None)
+    if "week" in query:
+        query["week"] = "this"  # a week that has begun
     if "since" in query:
         query["since"] = valid_day(query["since"])
     # The document cannot describe a list with commas.

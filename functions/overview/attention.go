@@ -94,15 +94,19 @@ func attentionOf(kind Kind, items []AttentionItem, more bool) Attention {
 	return out
 }
 
-// item returns the entry of a record. Empty strings of title are skipped; detail may be empty.
-func item(id string, status, at *string, detail string, titles ...*string) AttentionItem {
-	out := AttentionItem{ID: id, Status: status, At: at}
+// titleOf returns the first of a record's titles that is not empty, or its id.
+func titleOf(id string, titles ...*string) string {
 	for _, title := range titles {
-		if out.Title == "" && title != nil {
-			out.Title = excerpt(*title, titleCharsMax)
+		if text := excerpt(value(title, ""), titleCharsMax); text != "" {
+			return text
 		}
 	}
-	out.Title = cmp.Or(out.Title, id)
+	return id
+}
+
+// item returns the entry of a record. detail may be empty.
+func item(id string, status, at *string, detail string, titles ...*string) AttentionItem {
+	out := AttentionItem{ID: id, Title: titleOf(id, titles...), Status: status, At: at}
 	if detail = excerpt(detail, detailCharsMax); detail != "" {
 		out.Detail = &detail
 	}

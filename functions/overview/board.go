@@ -3,7 +3,6 @@ package overview
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -50,9 +49,7 @@ func (r *reader) startPreviews(boards *records[board]) (out []boardPreview) {
 }
 
 // isNotFound accepts that a record was deleted after its list was read.
-func isNotFound(err error) bool {
-	return errors.Is(err, fault.ErrNotFound) || fault.PublicError(err).Code == fault.NotFound
-}
+func isNotFound(err error) bool { return fault.PublicError(err).Code == fault.NotFound }
 
 func boardsToAttend(previews []boardPreview, more bool) Attention {
 	var items []AttentionItem

@@ -71,7 +71,7 @@ func monthStart(day time.Time, months int) time.Time {
 func goalMonths(now time.Time) (from, to time.Time) { return monthStart(now, -1), now }
 
 // judge compares a goal with its metric, which is nil if it was not read. The goal's value is that
-// of the last full month (UTC), and it is compared with the line at the end of that month. Of a
+// of the last full month (UTC), and it is compared with the line at the end of that month. For a
 // metric whose aggregation is last, it is the newest value, compared with the line now.
 func (g goal) judge(m *measured, now time.Time) judgement {
 	out := judgement{}

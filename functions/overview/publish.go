@@ -3,8 +3,6 @@ package overview
 import (
 	"cmp"
 	"slices"
-
-	"growthworkspace/shared/fault"
 )
 
 // WeekPublish is a publish or rollback of a board.
@@ -38,7 +36,7 @@ func (r *reader) startPublishes(s span, boards *records[board]) (out []boardPubl
 		arguments := map[string]any{"boardId": b.ID, "limit": versionsMax}
 		versions := startList(r, "list_plan_versions", arguments, countMax, func(p WeekPublish) bool {
 			return p.Version != live.Version && isIn(&p.PublishedAt, s.contains)
-		}).allowing(func(err error) bool { return fault.PublicError(err).Code == fault.NotFound })
+		}).allowing(isNotFound)
 		out = append(out, boardPublishes{live, versions})
 	}
 	return out

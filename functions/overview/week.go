@@ -297,8 +297,7 @@ func weekPosts(s span, reads weekPostReads) *WeekPosts {
 	out := &WeekPosts{Published: int64(len(reads.published.all)), Failed: int64(len(reads.failed.all)),
 		Next: []NextPost{}}
 	for _, p := range reads.next.all {
-		out.Next = append(out.Next, NextPost{p.ID, p.Platform, item(p.ID, nil, nil, "", p.Title, p.Body).Title,
-			*p.ScheduledFor})
+		out.Next = append(out.Next, NextPost{p.ID, p.Platform, titleOf(p.ID, p.Title, p.Body), *p.ScheduledFor})
 	}
 	return out
 }

@@ -152,9 +152,9 @@ func approvedCommand(t *terminal.Terminal, table *tableconn.Flags) *cobra.Comman
 	claim := &cobra.Command{
 		Use: "claim FEEDBACK --confirmed-by NAME", Short: "Claim a reply to post it", Args: terminal.RequireArgs("FEEDBACK"),
 		Long: `Move an approved reply to posting. The posting step must post the replyBody that is
-printed, once a person has confirmed it, and report the result. --confirmed-by names the
-person, and is stored with the claim; with a key it is required. With --json: the feedback
-as it is now, with claimId, claimedAt and confirmedBy.
+printed, once a person has confirmed it, and report the result. --confirmed-by, which is
+required, names the person, and is stored with the claim. With --json: the feedback as it
+is now, with claimId, claimedAt and confirmedBy.
 
 Exit code 3: another posting step has claimed the reply, or it is no longer approved.`,
 		Example: `  workspace approved claim fbk_... --confirmed-by "the support lead" --json`,
